@@ -1,0 +1,1 @@
+"""Meta-learning agents with an episodic memory."""

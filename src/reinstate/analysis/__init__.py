@@ -1,0 +1,1 @@
+"""Record → numbers. No plotting here."""

@@ -1,0 +1,44 @@
+"""Reward and regret by exposure: does an agent do better when a context comes back?"""
+
+from typing import Any
+
+import numpy as np
+
+from reinstate.analysis.intervals import over_seeds
+from reinstate.evaluation import Record
+
+
+def reward_per_episode(record: Record) -> np.ndarray:
+    """Mean reward an episode of each seed, (seeds,)."""
+    reward = np.asarray(record.reward)
+    return reward.sum(axis=-1).mean(axis=(1, 2))
+
+
+def by_exposure(record: Record) -> dict[str, Any]:
+    """Reward an episode and cumulative expected regret after each step, by exposure.
+
+    regret_t = Σ_{s ≤ t} (best expected reward − expected reward of the chosen action)
+    """
+    exposure = np.asarray(record.exposure)
+    regret = np.asarray(record.best_expected_reward) - np.asarray(record.expected_reward)
+    reward = np.asarray(record.reward).sum(axis=-1)  # (seeds, epochs, episodes)
+    cumulative = regret.cumsum(axis=-1)  # (seeds, epochs, episodes, steps)
+    # Exposures that some seed never met (an urn's rare tail) have no mean over seeds.
+    shared = int(min(e.max() for e in exposure)) + 1
+    return {
+        "exposure": list(range(1, shared + 1)),
+        "episodes": [int((exposure == e).sum()) for e in range(shared)],
+        "reward": over_seeds(_means(reward, exposure, shared)),
+        "regret": over_seeds(_means(cumulative[..., -1], exposure, shared)),
+        "regret_by_step": _means(cumulative, exposure, shared).mean(axis=0).tolist(),
+    }
+
+
+def _means(values: np.ndarray, exposure: np.ndarray, count: int) -> np.ndarray:
+    """The mean over episodes of each seed and exposure, (seeds, exposures, …)."""
+    return np.stack(
+        [
+            np.stack([seed_values[seed_exposure == e].mean(axis=0) for e in range(count)])
+            for seed_values, seed_exposure in zip(values, exposure, strict=True)
+        ]
+    )

@@ -1,0 +1,330 @@
+"""The command `reinstate`: verbs over all of it.
+
+Results go to standard output, progress to standard error. A mistake is one line and exit status 2.
+"""
+
+import contextlib
+import io
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from reinstate import devices
+from reinstate.agent import AGENTS
+from reinstate.errors import UserError, nearest
+from reinstate.evaluation import Evaluation
+from reinstate.experiments import EXPERIMENTS
+from reinstate.experiments.base import Experiment
+from reinstate.progress import Reporter
+from reinstate.reproduction import (
+    find_experiment,
+    judge,
+    load_run,
+    record_of,
+    reproduce,
+    train_run,
+)
+from reinstate.runs import write_json, write_record
+from reinstate.settings import Settings
+from reinstate.training import Stopped
+
+HELP = """\
+reinstate: meta-learning agents with an episodic memory (Ritter et al., ICML 2018)
+
+usage: reinstate VERB …
+
+  reproduce EXPERIMENT   train the experiment's agents, judge them with frozen weights,
+                         and leave results.json and figures in --out
+  train EXPERIMENT       train one agent (--agent), several seeds at once, into a run folder
+  evaluate RUN           judge a trained run on fresh tasks, weights frozen
+  list                   the experiments, agents and presets there are
+
+Every setting has a default from the experiment's preset (--preset quick or paper) and can be
+overridden by name; `reinstate train barcode-bandits --help` explains them all.
+
+  reinstate reproduce barcode-bandits
+  reinstate train barcode-bandits --agent epl2rl --seeds 2 --out runs/five --task.num-arms 5
+  reinstate evaluate runs/five --json
+"""
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """Train one agent."""
+
+    settings: Settings
+    agent: str = "epl2rl"
+    """Which agent; `reinstate list` describes them."""
+    preset: str = "quick"
+    """Where defaults come from: quick (a laptop's CPU) or paper (an accelerator)."""
+    out: Path = Path("runs/new")
+    """Folder of the run."""
+    resume: bool = False
+    """Continue the run in --out from its last checkpoint."""
+    checkpoint_every: int = 25
+    """Epochs between checkpoints; one is also written when training ends or is interrupted."""
+    json: bool = False
+    """Print the result as JSON."""
+
+
+@dataclass(frozen=True)
+class ReproduceOptions:
+    """Reproduce an experiment: train its agents, judge them, draw the figure."""
+
+    settings: Settings
+    agents: tuple[str, ...] = ()
+    """Which agents; by default those the paper shows."""
+    preset: str = "quick"
+    """Where defaults come from: quick (a laptop's CPU) or paper (an accelerator)."""
+    out: Path = Path("reproduction")
+    """Folder for results.json, the figures and one run an agent."""
+    resume: bool = False
+    """Continue what an interrupted call left in --out."""
+    checkpoint_every: int = 25
+    """Epochs between checkpoints."""
+    json: bool = False
+    """Print results.json instead of tables."""
+
+
+@dataclass(frozen=True)
+class EvaluateOptions:
+    """Judge a trained run on fresh tasks, with frozen weights; writes RUN/evaluation.json."""
+
+    evaluation: Annotated[Evaluation, tyro.conf.arg(name="")]
+    checkpoint: Path | None = None
+    """A checkpoint of the run; by default its last."""
+    record: Path | None = None
+    """Also write every step (context, exposure, action, reward, gates, …) to this .npz file."""
+    json: bool = False
+    """Print the result as JSON."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    verbs: dict[str, Callable[[list[str]], None]] = {
+        "list": list_command,
+        "train": train_command,
+        "evaluate": evaluate_command,
+        "reproduce": reproduce_command,
+    }
+    try:
+        if not arguments or arguments[0] in ("-h", "--help", "help"):
+            print(HELP, end="")
+        elif arguments[0] not in verbs:
+            raise UserError(nearest("verb", arguments[0], verbs))
+        else:
+            verbs[arguments[0]](arguments[1:])
+        return 0
+    except UserError as error:
+        print(f"reinstate: {error}", file=sys.stderr)
+        return 2
+    except (Stopped, KeyboardInterrupt) as stop:
+        print(f"reinstate: {stop or 'interrupted'}", file=sys.stderr)
+        return 130
+
+
+def list_command(arguments: list[str]) -> None:
+    @dataclass(frozen=True)
+    class ListOptions:
+        """The experiments, agents and presets there are."""
+
+        json: bool = False
+        """Print them as JSON."""
+
+    options = parse(ListOptions, arguments, ListOptions(), "reinstate list")
+    experiments = {
+        e.name: {
+            "title": e.title,
+            "summary": e.summary,
+            "section": e.section,
+            "agents": list(e.agents),
+            "presets": list(e.presets),
+        }
+        for e in EXPERIMENTS.values()
+    }
+    agents = {name: wiring.summary for name, wiring in AGENTS.items()}
+    if options.json:
+        print(json.dumps({"experiments": experiments, "agents": agents}, indent=1))
+        return
+    print("experiments")
+    for name, e in experiments.items():
+        presets = ", ".join(e["presets"])
+        print(f"  {name:18} {e['summary']} (section {e['section']}; presets {presets})")
+    print("agents")
+    for name, summary in agents.items():
+        print(f"  {name:18} {summary}")
+
+
+def train_command(arguments: list[str]) -> None:
+    experiment, rest = take_experiment("train", arguments)
+    preset = peek(rest, "--preset", "quick")
+    agent = peek(rest, "--agent", "epl2rl")
+    default = TrainOptions(
+        experiment.preset(preset), agent, preset, Path("runs") / f"{experiment.name}-{agent}"
+    )
+    options = parse(
+        typed(TrainOptions, experiment), rest, default, f"reinstate train {experiment.name}"
+    )
+    devices.use_all_cores()
+    reporter = Reporter(quiet=options.json)
+    trained = train_run(
+        experiment,
+        options.agent,
+        options.settings,
+        options.out,
+        reporter,
+        resume=options.resume,
+        checkpoint_every=options.checkpoint_every,
+    )
+    last = trained.metrics[-1]
+    if options.json:
+        print(json.dumps({"run": str(options.out), "last": last}))
+    else:
+        mean = sum(last["reward"]) / len(last["reward"])
+        print(f"{mean:.2f} reward an episode in the last epoch")
+        print(f"reinstate evaluate {options.out}  judges it with frozen weights")
+
+
+def evaluate_command(arguments: list[str]) -> None:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        arguments = ["RUN", "--help"]
+    elif arguments[0].startswith("-"):
+        raise UserError("evaluate needs a run folder first: reinstate evaluate RUN")
+    path, rest = Path(arguments[0]), arguments[1:]
+    if any(flag in rest for flag in ("-h", "--help")):
+        default = Evaluation()
+    else:
+        devices.use_all_cores()
+        agent, settings, state = load_run(
+            path, Path(c) if (c := peek(rest, "--checkpoint", "")) else None
+        )
+        default = settings.evaluation
+    options = parse(EvaluateOptions, rest, EvaluateOptions(default), "reinstate evaluate RUN")
+    settings = replace(settings, evaluation=options.evaluation)
+    record = record_of(agent, settings, state)
+    verdict = judge(record)
+    write_json(path / "evaluation.json", verdict)
+    if options.record:
+        write_record(options.record, record)
+    if options.json:
+        print(json.dumps(verdict))
+    else:
+        print_agents({agent: verdict})
+
+
+def reproduce_command(arguments: list[str]) -> None:
+    experiment, rest = take_experiment("reproduce", arguments)
+    preset = peek(rest, "--preset", "quick")
+    default = ReproduceOptions(
+        experiment.preset(preset), experiment.agents, preset, Path("reproduction") / experiment.name
+    )
+    options = parse(
+        typed(ReproduceOptions, experiment), rest, default, f"reinstate reproduce {experiment.name}"
+    )
+    devices.use_all_cores()
+    results = reproduce(
+        experiment,
+        preset,
+        options.agents,
+        options.settings,
+        options.out,
+        Reporter(),
+        command=shlex.join(["reinstate", "reproduce", *arguments]),
+        resume=options.resume,
+        checkpoint_every=options.checkpoint_every,
+    )
+    if options.json:
+        print(json.dumps(results))
+        return
+    print_agents(results["agents"])
+    print_checks(results["checks"])
+    seconds = results["seconds"]["total"]
+    print(f"{seconds:.0f} s; results.json and training-curves.png are in {options.out}")
+
+
+def take_experiment(verb: str, arguments: list[str]) -> tuple[Experiment, list[str]]:
+    if not arguments or arguments[0].startswith("-"):
+        known = ", ".join(EXPERIMENTS)
+        raise UserError(
+            f"{verb} needs an experiment first: reinstate {verb} EXPERIMENT (known: {known})"
+        )
+    return find_experiment(arguments[0]), arguments[1:]
+
+
+def peek(arguments: list[str], flag: str, default: str) -> str:
+    """A flag's value before the rest can be parsed: it decides what the other defaults are."""
+    for this, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if this == flag:
+            return following
+        if this.startswith(f"{flag}="):
+            return this.removeprefix(f"{flag}=")
+    return default
+
+
+def typed(options: Any, experiment: Experiment) -> Any:
+    """The options with settings of this experiment's world, whose fields then have flags."""
+    settings = Settings[experiment.world]  # type: ignore[name-defined]
+    options.__annotations__["settings"] = Annotated[settings, tyro.conf.arg(name="")]
+    return options
+
+
+def parse(options: Any, arguments: list[str], default: Any, program: str) -> Any:
+    """tyro's parser, with its boxed errors turned into one line."""
+    errors = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(errors):
+            return tyro.cli(options, args=arguments, default=default, prog=program)
+    except SystemExit as stop:
+        if stop.code in (0, None):
+            raise
+        raise UserError(f"{one_line(errors.getvalue())} (see {program} --help)") from None
+
+
+def one_line(box: str) -> str:
+    """The message in one of tyro's error boxes, with its suggestion if it has one."""
+    lines = [re.sub(r"[│╭╰╮╯]", "", line).strip() for line in box.splitlines()]
+    sections = re.split(r"(?m)^─+$", "\n".join(lines[1:-1]))
+    message = " ".join(sections[0].split())
+    if "Perhaps you meant" in box:
+        message += f"; did you mean {sections[1].split(':', 1)[1].split()[0]}?"
+    return message
+
+
+def print_agents(agents: dict[str, Any]) -> None:
+    """A table: reward with its interval, and regret at the first exposures."""
+    shown = max(len(agent["by_exposure"]["exposure"]) for agent in agents.values())
+    columns = sorted({1, 2, 3, shown} & set(range(1, shown + 1)))
+    table = Table(title="frozen weights, fresh tasks", title_justify="left")
+    table.add_column("agent")
+    table.add_column("reward an episode [95%]", justify="right")
+    for exposure in columns:
+        table.add_column(f"regret, exposure {exposure}", justify="right")
+    for name, agent in agents.items():
+        regret = agent["by_exposure"]["regret"]["mean"]
+        cells = [f"{regret[e - 1]:.2f}" if e <= len(regret) else "" for e in columns]
+        table.add_row(name, with_interval(agent["reward"]), *cells)
+    Console().print(table)
+
+
+def with_interval(summary: dict[str, Any]) -> str:
+    mean, ci95 = summary["mean"], summary["ci95"]
+    return f"{mean:.2f} [{ci95[0]:.2f}, {ci95[1]:.2f}]" if ci95 else f"{mean:.2f} [one seed]"
+
+
+def print_checks(checks: list[dict[str, Any]]) -> None:
+    for check in checks:
+        word = "holds" if check["holds"] else "FAILS"
+        print(f"{word}: {check['claim']}: {check['value']:.3f}, {check['bound']}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Frozen weights, fresh keys → a Record of every step."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+from jax import Array
+
+from reinstate.agent import Agent
+from reinstate.cell import Gates
+from reinstate.errors import require_positive
+from reinstate.memory import DND
+from reinstate.rollout import empty_memories, play
+from reinstate.tasks.base import World
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How trained agents are judged."""
+
+    epochs: int = 100
+    """Epochs that each seed's agent plays with frozen weights."""
+    seed: int = 1_000_000
+    """Where the evaluation's own random numbers start: no training seed may equal it."""
+
+    def __post_init__(self) -> None:
+        require_positive(epochs=self.epochs)
+
+
+class Record(NamedTuple):
+    """Every step of an evaluation. A leading axis of seeds is added by mapping over them."""
+
+    context_id: Array  # (epochs, episodes)
+    exposure: Array  # (epochs, episodes) how often the context was met before
+    action: Array  # (epochs, episodes, steps)
+    reward: Array  # (epochs, episodes, steps)
+    expected_reward: Array  # (epochs, episodes, steps) of the action taken
+    best_expected_reward: Array  # (epochs, episodes, steps)
+    gates: Gates  # each (epochs, episodes, steps), the mean over units
+    distance: Array  # (epochs, episodes, steps) to the nearest key; infinite in an empty memory
+
+
+def evaluate(world: World, agent: Agent, dnd: DND, settings: Evaluation, seed: Array) -> Record:
+    """Let one agent play. Each epoch runs in a lane of its own, from an empty memory."""
+    key = jax.random.fold_in(jax.random.key(settings.seed), seed)
+    task_key, play_key = jax.random.split(key)
+    tasks: Any = jax.vmap(world.sample_epoch)(jax.random.split(task_key, settings.epochs))
+    keys = jax.random.split(play_key, settings.epochs)
+    memory = empty_memories(world, agent.value_size, dnd, settings.epochs)
+    _, steps = jax.vmap(partial(play, world, agent, dnd))(memory, tasks, keys)
+    return Record(
+        tasks.context_id,
+        tasks.exposure,
+        steps.action,
+        steps.reward,
+        steps.expected_reward,
+        steps.best_expected_reward,
+        steps.gates,
+        steps.distance,
+    )

@@ -1,0 +1,191 @@
+"""Synchronous A2C over many lanes: returns, loss, update, train.
+
+A whole epoch is one scan. An update back-propagates through the episodes of one segment, in every
+lane; stored cell states carry no gradient.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+
+from reinstate.agent import Agent, Network, make_agent
+from reinstate.errors import UserError, require_positive
+from reinstate.memory import DND, Memory
+from reinstate.rollout import Step, empty_memories, play
+from reinstate.tasks.base import World
+
+
+@dataclass(frozen=True)
+class A2C:
+    """The learner's settings, the same for every agent of an experiment."""
+
+    lanes: int = 32
+    """Independent streams of epochs, each with a memory of its own, averaged in every update."""
+    epochs: int = 50
+    """Epochs that each lane plays: the length of training."""
+    episodes_per_update: int = 1
+    """Episodes that one segment of back-propagation spans."""
+    optimizer: Literal["adam", "rmsprop"] = "adam"
+    """Optimiser of the weights."""
+    learning_rate: float = 3e-3
+    """Learning rate at the start."""
+    learning_rate_end: float = 3e-3
+    """Learning rate at the end; linear in between."""
+    discount: float = 0.9
+    """γ, within an episode."""
+    value_cost: float = 0.05
+    """Weight of the value loss."""
+    entropy_cost: float = 0.05
+    """Weight of the policy's entropy at the start."""
+    entropy_cost_end: float = 0.0
+    """Weight of the entropy at the end; linear in between."""
+    max_grad_norm: float = 1.0
+    """Gradients are clipped to this global norm."""
+
+    def __post_init__(self) -> None:
+        require_positive(
+            lanes=self.lanes,
+            epochs=self.epochs,
+            episodes_per_update=self.episodes_per_update,
+            learning_rate=self.learning_rate,
+            max_grad_norm=self.max_grad_norm,
+        )
+        if not 0 <= self.discount <= 1:
+            raise UserError(f"discount must lie between 0 and 1, not {self.discount}")
+        if self.optimizer not in ("adam", "rmsprop"):
+            raise UserError(f"unknown optimizer {self.optimizer!r}: choose adam or rmsprop")
+
+
+class TrainState(NamedTuple):
+    """All that training carries from one epoch to the next, for one seed."""
+
+    params: Agent  # the agent's arrays; everything else of it is static
+    opt_state: Any
+    key: Array  # of the seed: epoch n draws from fold_in(key, n), so a resumed run draws the same
+    epoch: Array  # () epochs done
+
+
+class EpochMetrics(NamedTuple):
+    reward: Array  # () mean reward an episode, over lanes and episodes
+    loss: Array
+    entropy: Array
+    grad_norm: Array
+    finite: Array  # () whether every loss and every weight was
+
+
+def returns(rewards: Array, discount: float) -> Array:
+    """G_t = r_t + γ G_{t+1} along the last axis; the episode's end is worth nothing more."""
+
+    def back(g_tp1: Array, r_t: Array) -> tuple[Array, Array]:
+        g_t = r_t + discount * g_tp1
+        return g_t, g_t
+
+    time_first = jnp.moveaxis(rewards, -1, 0)
+    _, g = jax.lax.scan(back, jnp.zeros_like(time_first[0]), time_first, reverse=True)
+    return jnp.moveaxis(g, 0, -1)
+
+
+def a2c_loss(steps: Step, settings: A2C, entropy_cost: Array) -> tuple[Array, Array]:
+    """Mean over steps of −log π(a)·A + c_v·A²/2 − c_e·H, where A = G − V; and the mean entropy."""
+    log_pi = jax.nn.log_softmax(steps.logits)
+    log_pi_a = jnp.take_along_axis(log_pi, steps.action[..., None], axis=-1)[..., 0]
+    entropy = -jnp.sum(jnp.exp(log_pi) * log_pi, axis=-1)
+    advantage = returns(steps.reward, settings.discount) - steps.value
+    policy_loss = -log_pi_a * jax.lax.stop_gradient(advantage)
+    loss = policy_loss + settings.value_cost * advantage**2 / 2 - entropy_cost * entropy
+    return jnp.mean(loss), jnp.mean(entropy)
+
+
+class Learner:
+    """One agent in one world, as pure functions of one seed; callers map them over seeds."""
+
+    def __init__(self, world: World, agent: str, network: Network, dnd: DND, settings: A2C) -> None:
+        episodes, segment = world.episodes_per_epoch, settings.episodes_per_update
+        if episodes % segment:
+            raise UserError(
+                f"episodes_per_update = {segment} must divide the epoch's {episodes} episodes"
+            )
+        self.world, self.network, self.dnd, self.settings = world, network, dnd, settings
+        self.agent_name = agent
+        self.segments = episodes // segment
+        self.num_updates = settings.epochs * self.segments
+        self.optimizer = self._make_optimizer()
+        # The part of an agent that no seed and no update changes, without making its arrays.
+        template = eqx.filter_eval_shape(self._make_agent, jax.random.key(0))
+        self._static = eqx.partition(template, eqx.is_array_like)[1]
+
+    def _make_agent(self, key: Array) -> Agent:
+        return make_agent(self.agent_name, self.world, self.network, key=key)
+
+    def _make_optimizer(self) -> optax.GradientTransformation:
+        s = self.settings
+        rate = optax.linear_schedule(s.learning_rate, s.learning_rate_end, self.num_updates)
+        make = {"adam": optax.adam, "rmsprop": partial(optax.rmsprop, decay=0.99)}[s.optimizer]
+        return optax.chain(optax.clip_by_global_norm(s.max_grad_norm), make(rate))
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Steps that all lanes of one seed take in an epoch."""
+        return self.settings.lanes * self.world.episodes_per_epoch * self.world.episode_length
+
+    def agent(self, params: Agent) -> Agent:
+        """The agent that has these weights."""
+        return eqx.combine(params, self._static)
+
+    def init(self, seed: Array) -> TrainState:
+        """The state of one seed before training."""
+        agent_key, key = jax.random.split(jax.random.key(seed))
+        params = eqx.filter(self._make_agent(agent_key), eqx.is_array)
+        return TrainState(params, self.optimizer.init(params), key, jnp.zeros((), jnp.int32))
+
+    def train_epoch(self, state: TrainState) -> tuple[TrainState, EpochMetrics]:
+        """One epoch in every lane, with an update after each segment."""
+        lanes = self.settings.lanes
+        task_key, play_key = jax.random.split(jax.random.fold_in(state.key, state.epoch))
+        tasks = jax.vmap(self.world.sample_epoch, out_axes=1)(jax.random.split(task_key, lanes))
+        tasks = jax.tree.map(  # (episodes, lanes, …) → (segments, episodes a segment, lanes, …)
+            lambda x: x.reshape(self.segments, -1, *x.shape[1:]), tasks
+        )
+        keys = jax.random.split(play_key, (self.segments, lanes))
+        memory = empty_memories(self.world, self.network.hidden_size, self.dnd, lanes)
+        (params, opt_state, _), metrics = jax.lax.scan(
+            self._update,
+            (state.params, state.opt_state, memory),
+            (tasks, keys, self._entropy_costs(state.epoch)),
+        )
+        weights = [jnp.all(jnp.isfinite(w)) for w in jax.tree.leaves(params)]
+        finite = jnp.all(metrics.finite) & jnp.all(jnp.stack(weights))
+        metrics = jax.tree.map(jnp.mean, metrics)._replace(finite=finite)
+        return TrainState(params, opt_state, state.key, state.epoch + 1), metrics
+
+    def _entropy_costs(self, epoch: Array) -> Array:
+        """The entropy cost of each update of an epoch, annealed linearly over all of training."""
+        s = self.settings
+        done = (epoch * self.segments + jnp.arange(self.segments)) / self.num_updates
+        return s.entropy_cost + (s.entropy_cost_end - s.entropy_cost) * done
+
+    def _update(
+        self, carry: tuple[Agent, Any, Memory], segment: tuple[Any, Array, Array]
+    ) -> tuple[tuple[Agent, Any, Memory], EpochMetrics]:
+        params, opt_state, memory = carry
+        tasks, keys, entropy_cost = segment
+        grad = jax.value_and_grad(self._segment_loss, has_aux=True)
+        (loss, (memory, reward, entropy)), grads = grad(params, memory, tasks, keys, entropy_cost)
+        updates, opt_state = self.optimizer.update(grads, opt_state, params)
+        params = eqx.apply_updates(params, updates)
+        metrics = EpochMetrics(reward, loss, entropy, optax.global_norm(grads), jnp.isfinite(loss))
+        return (params, opt_state, memory), metrics
+
+    def _segment_loss(
+        self, params: Agent, memory: Memory, tasks: Any, keys: Array, entropy_cost: Array
+    ) -> tuple[Array, tuple[Memory, Array, Array]]:
+        run = partial(play, self.world, self.agent(params), self.dnd)
+        memory, steps = jax.vmap(run, in_axes=(0, 1, 0))(memory, tasks, keys)
+        loss, entropy = a2c_loss(steps, self.settings, entropy_cost)
+        return loss, (memory, jnp.mean(jnp.sum(steps.reward, axis=-1)), entropy)

@@ -1,0 +1,91 @@
+"""Ω: which task comes next (section 2 of the paper).
+
+A process draws *indices*: `indices[n] == i` says that episode n plays the i-th task drawn from the
+base distribution 𝒟. What task i is belongs to the task's own file, so any 𝒟 goes with any process.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from reinstate.errors import UserError, require_positive
+
+
+@dataclass(frozen=True)
+class Bag:
+    """The hypergeometric process: a bag holds `repeats` copies of each task; draw until empty."""
+
+    num_tasks: int
+    repeats: int
+
+    def __post_init__(self) -> None:
+        require_positive(num_tasks=self.num_tasks, repeats=self.repeats)
+
+    @property
+    def num_episodes(self) -> int:
+        return self.num_tasks * self.repeats
+
+    @property
+    def max_tasks(self) -> int:
+        """The most distinct tasks that one epoch can need."""
+        return self.num_tasks
+
+    def sample(self, key: Array) -> Array:
+        copies = jnp.repeat(jnp.arange(self.num_tasks), self.repeats)
+        return jax.random.permutation(key, copies)  # (episodes,)
+
+
+@dataclass(frozen=True)
+class Urn:
+    """The Blackwell–MacQueen urn: rich tasks get richer.
+
+    t_{n+1} | t_1..t_n ~ (α 𝒟 + Σ δ_{t_i}) / (α + n)
+    """
+
+    num_episodes: int
+    alpha: float
+
+    def __post_init__(self) -> None:
+        require_positive(num_episodes=self.num_episodes, alpha=self.alpha)
+
+    @property
+    def max_tasks(self) -> int:
+        return self.num_episodes
+
+    def sample(self, key: Array) -> Array:
+        """Task indices, numbered in the order of their first appearance."""
+        fresh_key, copy_key = jax.random.split(key)
+        n = jnp.arange(self.num_episodes)  # draws made so far
+        fresh = jax.random.uniform(fresh_key, n.shape) * (self.alpha + n) < self.alpha
+        copied = jax.random.randint(copy_key, n.shape, 0, jnp.maximum(n, 1))
+        origin = jnp.where(fresh, n, copied)
+        # Every draw points at an earlier one or at itself; doubling the jumps finds all roots in
+        # log2(n) gathers, where following the definition would take n sequential steps.
+        for _ in range(math.ceil(math.log2(max(self.num_episodes, 2)))):
+            origin = origin[origin]
+        return (jnp.cumsum(fresh) - 1)[origin]  # (episodes,)
+
+
+Process = Bag | Urn
+ProcessName = Literal["bag", "urn"]
+
+
+def make_process(name: str, num_tasks: int, repeats: int, alpha: float) -> Process:
+    """The process called `name`, over an epoch of num_tasks × repeats episodes."""
+    if name == "bag":
+        return Bag(num_tasks, repeats)
+    if name == "urn":
+        return Urn(num_tasks * repeats, alpha)
+    raise UserError(f"unknown process {name!r}: choose bag or urn")
+
+
+def exposures(indices: Array) -> Array:
+    """How often each episode's task was met before in the epoch, from its task indices."""
+    episode = jnp.arange(indices.shape[0])
+    same = indices[:, None] == indices[None, :]
+    earlier = episode[None, :] < episode[:, None]
+    return jnp.sum(same & earlier, axis=1)  # (episodes,)

@@ -1,0 +1,83 @@
+"""The settings that all agents of an experiment share; to and from plain JSON values."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, get_type_hints
+
+from reinstate.agent import Network
+from reinstate.errors import UserError, require_positive
+from reinstate.evaluation import Evaluation
+from reinstate.learner import A2C, Learner
+from reinstate.memory import DND
+from reinstate.tasks.base import World
+
+W = TypeVar("W", bound=World)
+
+
+@dataclass(frozen=True)
+class Settings(Generic[W]):
+    """With an agent's name, everything that decides what a run computes."""
+
+    task: W
+    seeds: int = 1
+    """How many agents are trained, each from a seed of its own."""
+    first_seed: int = 0
+    """The first seed; the others count on from it."""
+    network: Network = field(default_factory=Network)
+    memory: DND = field(default_factory=DND)
+    learner: A2C = field(default_factory=A2C)
+    evaluation: Evaluation = field(default_factory=Evaluation)
+
+    def __post_init__(self) -> None:
+        require_positive(seeds=self.seeds)
+        if self.evaluation.seed in self.seed_range:
+            raise UserError(
+                f"evaluation.seed {self.evaluation.seed} is a training seed: choose another,"
+                " so that agents are judged on fresh random numbers"
+            )
+
+    @property
+    def seed_range(self) -> range:
+        return range(self.first_seed, self.first_seed + self.seeds)
+
+    def make_learner(self, agent: str) -> Learner:
+        return Learner(self.task, agent, self.network, self.memory, self.learner)
+
+
+def to_dict(settings: Any) -> dict[str, Any]:
+    return dataclasses.asdict(settings)
+
+
+def from_dict(kind: Any, values: Any, where: str = "settings") -> Any:
+    """A settings dataclass from untrusted JSON values; a wrong name or type is a UserError."""
+    if not isinstance(values, Mapping):
+        raise UserError(f"{where} must be an object, not {values!r}")
+    names = {f.name for f in dataclasses.fields(kind)}
+    for problem, odd in (("unknown", values.keys() - names), ("missing", names - values.keys())):
+        if odd:
+            raise UserError(f"{where} has {problem} fields: {', '.join(sorted(odd))}")
+    types = get_type_hints(kind)
+    return kind(**{name: _value(types[name], values[name], f"{where}.{name}") for name in names})
+
+
+def _value(kind: Any, value: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(kind):
+        return from_dict(kind, value, where)
+    if kind is float and type(value) is int:
+        return float(value)
+    if kind in (int, float, bool, str) and type(value) is not kind:
+        raise UserError(f"{where} must be {kind.__name__}, not {value!r}")
+    return value
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """The names in which two sets of settings differ, as `name: old → new`."""
+    found: list[str] = []
+    for name in sorted(old.keys() | new.keys()):
+        a, b = old.get(name), new.get(name)
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            found += differences(a, b, f"{prefix}{name}.")
+        elif a != b:
+            found.append(f"{prefix}{name}: {a} → {b}")
+    return found

@@ -1,0 +1,129 @@
+"""Experiments 1 and 2: bandits with one good arm, identified by their context."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from reinstate.errors import UserError, require_positive, require_probability
+from reinstate.processes import Process, ProcessName, exposures, make_process
+from reinstate.tasks.base import Observation, World
+from reinstate.tasks.contexts import barcodes, check_barcodes
+
+
+class BanditTask(NamedTuple):
+    context_id: Array  # () which of the epoch's contexts
+    exposure: Array  # () how often it was met before
+    context: Array  # (context_size,)
+    good_arm: Array  # ()
+
+
+@dataclass(frozen=True)
+class BarcodeBandits(World):
+    """Barcode bandits, section 4.1.
+
+    - actions: num_arms
+    - reward: 1 with probability p_good on the good arm of the context, p_bad on any other
+    - observation: nothing, or the share of pulls done if trial_input
+    - context: a barcode, the same on every pull
+    - episode: `pulls` pulls in one context
+    - epoch: num_contexts × repeats episodes, in an order drawn by the process
+    """
+
+    num_arms: int = 10
+    """Arms of the bandit."""
+    pulls: int = 10
+    """Pulls in an episode."""
+    num_contexts: int = 10
+    """Distinct contexts in an epoch (under the urn: only as a factor of the epoch's length)."""
+    repeats: int = 10
+    """Episodes in an epoch for each context."""
+    barcode_length: int = 10
+    """Bits in a context."""
+    p_good: float = 0.9
+    """Reward probability of the context's good arm."""
+    p_bad: float = 0.1
+    """Reward probability of every other arm."""
+    mapping: Literal["permutation", "independent"] = "permutation"
+    """How contexts own arms: every arm at least once (the paper), or each drawn by itself."""
+    process: ProcessName = "bag"
+    """How contexts recur: bag (without replacement, the paper) or urn (rich get richer)."""
+    alpha: float = 3.0
+    """The urn's concentration: how often it draws a new task."""
+    trial_input: bool = False
+    """Whether the agent sees how far the episode has gone."""
+
+    def __post_init__(self) -> None:
+        require_positive(num_arms=self.num_arms, pulls=self.pulls)
+        require_probability(p_good=self.p_good, p_bad=self.p_bad)
+        check_barcodes(self.sequence.max_tasks, self.barcode_length)
+        if self.mapping == "permutation" and self.sequence.max_tasks < self.num_arms:
+            raise UserError(
+                f"mapping permutation needs a context an arm, and {self.num_contexts} contexts"
+                f" cannot own {self.num_arms} arms: raise num_contexts or use mapping independent"
+            )
+
+    @property
+    def sequence(self) -> Process:
+        return make_process(self.process, self.num_contexts, self.repeats, self.alpha)
+
+    @property
+    def num_actions(self) -> int:
+        return self.num_arms
+
+    @property
+    def observation_size(self) -> int:
+        return int(self.trial_input)
+
+    @property
+    def context_size(self) -> int:
+        return self.barcode_length
+
+    @property
+    def episode_length(self) -> int:
+        return self.pulls
+
+    @property
+    def episodes_per_epoch(self) -> int:
+        return self.sequence.num_episodes
+
+    @property
+    def max_exposures(self) -> int:
+        return self.repeats if self.process == "bag" else self.episodes_per_epoch
+
+    def sample_epoch(self, key: Array) -> BanditTask:
+        order_key, context_key, arm_key = jax.random.split(key, 3)
+        num_tasks = self.sequence.max_tasks
+        index = self.sequence.sample(order_key)
+        context = barcodes(context_key, num_tasks, self.barcode_length)
+        good_arm = self._good_arms(arm_key, num_tasks)
+        return BanditTask(index, exposures(index), context[index], good_arm[index])
+
+    def _good_arms(self, key: Array, num_tasks: int) -> Array:
+        draw_key, order_key = jax.random.split(key)
+        arms = jax.random.randint(draw_key, (num_tasks,), 0, self.num_arms)
+        if self.mapping == "independent":
+            return arms
+        every_arm_once = arms.at[: self.num_arms].set(jnp.arange(self.num_arms))
+        return jax.random.permutation(order_key, every_arm_once)
+
+    def reset(self, key: Array, task: BanditTask) -> Array:
+        return jnp.zeros((), jnp.int32)  # pulls done
+
+    def contexts(self, task: BanditTask) -> Array:
+        return task.context[None, :]
+
+    def observe(self, task: BanditTask, state: Array) -> Observation:
+        progress = (state / self.pulls)[None] if self.trial_input else jnp.zeros(0)
+        return Observation(progress, jnp.zeros((), jnp.int32))
+
+    def step(
+        self, key: Array, task: BanditTask, state: Array, action: Array
+    ) -> tuple[Array, Array]:
+        p_reward = jnp.where(action == task.good_arm, self.p_good, self.p_bad)
+        return state + 1, (jax.random.uniform(key) < p_reward).astype(jnp.float32)
+
+    def expected_rewards(self, task: BanditTask, state: Array) -> Array:
+        return jnp.where(jnp.arange(self.num_arms) == task.good_arm, self.p_good, self.p_bad)

@@ -1,0 +1,74 @@
+"""The contract every task keeps: a world of recurring tasks, as pure functions for one lane.
+
+A world is a frozen dataclass of settings. It knows nothing of agents, memories or batches: callers
+`vmap` over lanes. There is no auto-reset, so that the three clocks (step, episode, epoch) stay
+visible to whoever drives it.
+"""
+
+import abc
+from typing import Any, NamedTuple
+
+from jax import Array
+
+
+class Observation(NamedTuple):
+    features: Array  # (observation_size,) what every agent sees besides its last action and reward
+    context: Array  # () which row of `contexts(task)` is on show
+
+
+class World(abc.ABC):
+    """A family of tasks and the way they recur; `task` is a sampled one, `state` its progress."""
+
+    @property
+    @abc.abstractmethod
+    def num_actions(self) -> int: ...
+
+    @property
+    @abc.abstractmethod
+    def observation_size(self) -> int: ...
+
+    @property
+    @abc.abstractmethod
+    def context_size(self) -> int: ...
+
+    @property
+    @abc.abstractmethod
+    def episode_length(self) -> int: ...
+
+    @property
+    @abc.abstractmethod
+    def episodes_per_epoch(self) -> int: ...
+
+    @property
+    @abc.abstractmethod
+    def max_exposures(self) -> int:
+        """The most often one context can be shown in an epoch."""
+
+    @abc.abstractmethod
+    def sample_epoch(self, key: Array) -> Any:
+        """The tasks of one epoch: a NamedTuple of arrays whose leading axis is the episode.
+
+        It has at least `context_id` and `exposure`, both (episodes,) integers.
+        """
+
+    @abc.abstractmethod
+    def reset(self, key: Array, task: Any) -> Any:
+        """The state in which an episode starts."""
+
+    @abc.abstractmethod
+    def contexts(self, task: Any) -> Array:
+        """Every context that this episode can show, (shown, context_size).
+
+        They are fixed for the episode, as the memory is: one read per row serves all steps.
+        """
+
+    @abc.abstractmethod
+    def observe(self, task: Any, state: Any) -> Observation: ...
+
+    @abc.abstractmethod
+    def step(self, key: Array, task: Any, state: Any, action: Array) -> tuple[Any, Array]:
+        """The next state and the reward."""
+
+    @abc.abstractmethod
+    def expected_rewards(self, task: Any, state: Any) -> Array:
+        """The expected reward of each action now, (num_actions,); regret is measured from it."""

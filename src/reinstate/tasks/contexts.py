@@ -1,0 +1,57 @@
+"""Contexts: what identifies a task."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from reinstate.errors import UserError
+
+MAX_BARCODE_LENGTH = 30  # barcodes are drawn as int32 numbers
+
+
+def check_barcodes(num: int, length: int) -> None:
+    if not 1 <= length <= MAX_BARCODE_LENGTH:
+        raise UserError(f"barcode_length must be 1 to {MAX_BARCODE_LENGTH}, not {length}")
+    if num > 2**length - 1:
+        raise UserError(
+            f"barcodes of length {length} give {2**length - 1} contexts and up to {num} are needed:"
+            f" raise barcode_length to {num.bit_length()} or more"
+        )
+
+
+def barcodes(key: Array, num: int, length: int) -> Array:
+    """`num` distinct binary strings, uniformly without replacement, in random order, (num, length).
+
+    The all-zero string is left out: it has no direction, so cosine distance cannot find it.
+    """
+    numbers = 1 + distinct_integers(key, num, 2**length - 1)
+    bits = (numbers[:, None] >> jnp.arange(length)[None, :]) & 1
+    return bits.astype(jnp.float32)
+
+
+def distinct_integers(key: Array, num: int, limit: int) -> Array:
+    """`num` of range(limit), uniformly without replacement: the first steps of Fisher and Yates.
+
+    Step i swaps places i and j ≥ i of an array that starts as 0, 1, 2, … Only the places that a
+    swap has touched are kept, so that the cost is num², whatever the limit.
+    """
+
+    def swap(moved: tuple[Array, Array], step: tuple[Array, Array]) -> tuple[Any, Array]:
+        places, contents = moved
+        i, j = step
+
+        def look_up(place: Array) -> Array:
+            touched = places == place
+            last = num - 1 - jnp.argmax(touched[::-1])
+            return jnp.where(jnp.any(touched), contents[last], place)
+
+        drawn = look_up(j)
+        return (places.at[i].set(j), contents.at[i].set(look_up(i))), drawn
+
+    i = jnp.arange(num)
+    j = jax.random.randint(key, (num,), i, limit)
+    nothing = jnp.full(num, -1)
+    _, drawn = jax.lax.scan(swap, (nothing, nothing), (i, j))
+    return drawn
