@@ -1,0 +1,113 @@
+"""What remembering the whole epoch is worth, when contexts own arms by a permutation."""
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reinstate.baselines.bandits import MAX_OPERATIONS, Array, check_arms, check_size
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """Simulated reward per pull, with the half widths of its 95% intervals."""
+
+    mean: float
+    half_width: float
+    by_exposure: Array  # (exposures,)
+    by_exposure_half_width: Array  # (exposures,)
+
+
+def elimination(
+    num_arms: int = 10,
+    pulls: int = 10,
+    p_good: float = 0.9,
+    p_bad: float = 0.1,
+    exposures: int = 10,
+    *,
+    epochs: int = 400,
+    seed: int = 0,
+) -> Elimination:
+    """Reward per pull when contexts map to arms by a permutation and the whole epoch is remembered.
+
+    A simulation, not an exact value: `epochs` epochs, each a shuffled bag of num_arms contexts with
+    `exposures` episodes apiece, scored by the chosen arms' true probabilities. The observer's
+    posterior is exact: with L[c, a] the likelihood of context c's pulls if a is its good arm,
+
+        P(context c has arm a) = L[c, a] sum over bijections of the other contexts to the other arms
+                                 of the product of their L,
+
+    the sum by recursion over subsets of arms. It pulls greedily on that posterior, which maximises
+    the reward of the episode at hand; exploring for the sake of other contexts could add to it.
+    Cost O(epochs exposures num_arms^2 (2^num_arms + pulls)), memory O(epochs (2^num_arms +
+    exposures num_arms)). Raises ValueError beyond `MAX_OPERATIONS`.
+    """
+    check_arms(num_arms, pulls, p_good, p_bad, exposures=exposures)
+    if epochs < 2:
+        raise ValueError(f"epochs must be at least 2 for an interval, got {epochs}")
+    subset_cost = num_arms * 2.0 ** min(num_arms - 1, 500)
+    cost = float(epochs) * exposures * num_arms * (subset_cost + 8 * num_arms * pulls)
+    cost += 500 * subset_cost  # listing the subsets, in plain Python
+    check_size("elimination", cost, "operations", MAX_OPERATIONS, "num_arms, pulls or epochs")
+    rng, lanes = np.random.default_rng(seed), np.arange(epochs)
+    good = rng.permuted(np.tile(np.arange(num_arms), (epochs, 1)), axis=1)  # (epochs, contexts)
+    bag = np.tile(np.arange(num_arms).repeat(exposures), (epochs, 1))
+    likelihood = np.ones((num_arms, epochs, num_arms))  # (contexts, epochs, arms)
+    exposure, reward = np.zeros((num_arms, epochs), int), np.zeros((epochs, exposures))
+    subsets = _subsets(num_arms)
+    for context in rng.permuted(bag, axis=1).T:
+        others = (context + np.arange(1, num_arms)[:, None]) % num_arms
+        prior = _assignments(likelihood[others, lanes].swapaxes(1, 2), subsets).T
+        own, now = likelihood[context, lanes], (lanes, exposure[context, lanes])
+        for _ in range(pulls):
+            p_arm, update = _pull(rng, prior * own, good[lanes, context], p_good, p_bad)
+            own *= update
+            own /= own.max(axis=1, keepdims=True)
+            reward[now] += p_arm / (num_arms * pulls)
+        likelihood[context, lanes] = own
+        exposure[context, lanes] += 1
+    (mean,), (half_width,) = _interval(reward.mean(axis=1, keepdims=True))
+    return Elimination(float(mean), float(half_width), *_interval(reward))
+
+
+def _subsets(num_arms: int) -> list[tuple[Indices, Indices]]:
+    """For subsets of 1, 2, ... num_arms - 1 arms: the arm taken out, and the subset it leaves."""
+    layers = []
+    smaller: dict[tuple[int, ...], int] = {(): 0}
+    for size in range(1, num_arms):
+        members = list(combinations(range(num_arms), size))
+        left = [[smaller[s[:j] + s[j + 1 :]] for j in range(size)] for s in members]
+        layers.append((np.array(members), np.array(left)))
+        smaller = {s: i for i, s in enumerate(members)}
+    return layers
+
+
+def _assignments(rows: Array, subsets: list[tuple[Indices, Indices]]) -> Array:
+    """Sum over bijections of contexts to all arms but one of the product of rows[context, arm].
+
+    F_0({}) = 1,  F_k(S) = sum_{a in S} rows[k - 1, a] F_{k-1}(S without a).
+    """
+    total = np.ones((1, rows.shape[2]))  # (subsets, epochs)
+    for row, (arms, left) in zip(np.ascontiguousarray(rows), subsets, strict=True):
+        total = sum(row[a] * total[b] for a, b in zip(arms.T, left.T, strict=True))
+    return total[::-1]  # the subset without arm 0 comes last: (arm left out, epochs)
+
+
+def _pull(
+    rng: np.random.Generator, posterior: Array, good: Indices, p_good: float, p_bad: float
+) -> tuple[Array, Array]:
+    """A greedy pull in each epoch: its expected reward, the outcome's likelihood by good arm."""
+    arm = (posterior if p_good > p_bad else -posterior).argmax(axis=1)
+    p_arm = np.where(arm == good, p_good, p_bad)
+    paid = rng.random(len(arm)) < p_arm
+    pays = np.where(np.arange(posterior.shape[1]) == arm[:, None], p_good, p_bad)
+    return p_arm, np.where(paid[:, None], pays, 1 - pays)
+
+
+def _interval(samples: Array) -> tuple[Array, Array]:
+    """Mean over epochs, and half the width of its 95% interval."""
+    return samples.mean(axis=0), 1.96 * samples.std(axis=0) / math.sqrt(len(samples) - 1)

@@ -1,0 +1,201 @@
+"""Gittins indices of a Bernoulli arm with a Beta(a, b) prior, discounted or with few pulls left.
+
+The index is the best rate at which the arm can pay until a stopping time tau of our choosing,
+
+    index(a, b) = max over tau >= 1 of  E[sum_{t < tau} gamma^t r_t] / E[sum_{t < tau} gamma^t],
+
+with tau unbounded in the discounted case, and gamma = 1, tau <= n with n pulls left. It is found by
+calibration: against a retirement arm that pays lambda a pull, continuing is worth
+
+    W(a, b) = m - lambda + gamma (m max(0, W(a + 1, b)) + (1 - m) max(0, W(a, b + 1))),
+    m = a / (a + b),
+
+and the index is the lambda at which W = 0 (indifference). W is convex and piecewise linear in
+lambda with slope -T, where T is the expected discounted number of pulls before retiring, so
+Newton's step lambda <- lambda + W / T climbs to the root from below and is there in a handful of
+rounds, without bisection.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# Beta states visited in one backward pass over all requested indices: about 40 s on one core.
+MAX_CELLS = 1e9
+# States handled side by side: small enough for the arrays of one pass to stay in cache.
+CHUNK_CELLS = 2**16
+
+
+def discounted_index(
+    a: float = 1.0, b: float = 1.0, discount: float = 0.9, tolerance: float = 1e-6
+) -> float:
+    """Gittins index of a Beta(a, b) arm under discount gamma in (0, 1), to within `tolerance`.
+
+    The recursion of the module runs over N further pulls, after which the posterior mean is taken
+    for the truth. That loses at most gamma^N / (1 - gamma) times half a posterior standard
+    deviation, which fixes N ~ log(1 / tolerance) / (1 - gamma): 117 at gamma = .9, 1,330 at .99.
+    Cost O(N^2) a round, memory O(N). Raises ValueError where N^2 / 2 exceeds `MAX_CELLS`.
+    """
+    _check_prior(a, b)
+    depth = _depth(discount, tolerance)
+    _check_cells(1, depth, "lower discount or raise tolerance")
+    return float(_discounted(np.array([a]), np.array([b]), discount, depth)[0])
+
+
+def discounted_table(
+    pulls: int,
+    a: float = 1.0,
+    b: float = 1.0,
+    discount: float = 0.9,
+    tolerance: float = 1e-6,
+) -> Array:
+    """Index of every arm pulled at most `pulls` times: table[successes, failures].
+
+    Entries with successes + failures > pulls are NaN. Each of the pulls^2 / 2 entries is calibrated
+    by itself: cost O(pulls^2 N^2) a round with the N of `discounted_index`, memory O(pulls^2 + N).
+    Raises ValueError where that exceeds `MAX_CELLS`.
+    """
+    _check_prior(a, b)
+    _require(pulls >= 0, f"pulls must not be negative, got {pulls}")
+    depth = _depth(discount, tolerance)
+    _check_cells(_num_states(pulls), depth, "lower pulls or discount, or raise tolerance")
+    successes, failures = _reachable(pulls)
+    table = np.full((pulls + 1, pulls + 1), np.nan)
+    table[successes, failures] = _discounted(*_posterior(a, b, pulls), discount, depth)
+    return table
+
+
+def finite_horizon_index(a: float = 1.0, b: float = 1.0, pulls_left: int = 10) -> float:
+    """Gittins index of a Beta(a, b) arm that can be pulled at most `pulls_left` more times.
+
+    The best ratio of expected reward to expected pulls over stopping times 1 <= tau <= pulls_left;
+    exact to rounding. Cost O(pulls_left^2) a round, memory O(pulls_left).
+    """
+    _require(pulls_left >= 1, f"pulls_left must be at least 1, got {pulls_left}")
+    _check_prior(a, b)
+    _check_cells(1, pulls_left, "lower pulls_left")
+    mean = np.array([a / (a + b)])
+    return float(_calibrate(mean, np.array([a]), np.array([b]), 1.0, pulls_left)[0])
+
+
+def finite_horizon_table(
+    pulls_left: int, pulls: int | None = None, a: float = 1.0, b: float = 1.0
+) -> Array:
+    """Index with n pulls left of arms pulled at most `pulls` times: table[n, successes, failures].
+
+    `pulls` is `pulls_left` unless told; a player that carries counts over exposures needs more.
+    table[0] and entries with successes + failures > pulls are NaN. Cost O(pulls^2 pulls_left^3) a
+    round, memory O(pulls^2 pulls_left). Raises ValueError where that exceeds `MAX_CELLS`.
+    """
+    _require(pulls_left >= 1, f"pulls_left must be at least 1, got {pulls_left}")
+    _check_prior(a, b)
+    pulls = pulls_left if pulls is None else pulls
+    _require(pulls >= 0, f"pulls must not be negative, got {pulls}")
+    _check_cells(_num_states(pulls) * pulls_left, pulls_left, "lower pulls or pulls_left")
+    successes, failures = _reachable(pulls)
+    table = np.full((pulls_left + 1, pulls + 1, pulls + 1), np.nan)
+    posterior = _posterior(a, b, pulls)
+    index = posterior[0] / sum(posterior)
+    for n in range(1, pulls_left + 1):
+        # The index grows with n, so the last one is a lower bound to climb from.
+        index = _calibrate(index, *posterior, 1.0, n)
+        table[n, successes, failures] = index
+    return table
+
+
+def _discounted(a: Array, b: Array, discount: float, depth: int) -> Array:
+    index = a / (a + b)
+    for horizon in (depth // 16 + 1, depth // 4 + 1, depth):
+        # A shallow tree underestimates, and cheaply brings the deep one close to its root.
+        index = _calibrate(index, a, b, discount, horizon)
+    return index
+
+
+def _depth(discount: float, tolerance: float) -> int:
+    """N, hardly larger than need be, with gamma^N / (1 - gamma) / (4 sqrt(N)) <= tolerance.
+
+    A Beta posterior after N pulls has a standard deviation of at most 1 / (2 sqrt(N)), and
+    E[max(0, theta - lambda)] - max(0, E[theta] - lambda) is at most half of it.
+    """
+    _require(0 < discount < 1, f"discount must lie strictly between 0 and 1, got {discount}")
+    _require(tolerance > 0, f"tolerance must be positive, got {tolerance}")
+    depth = 1
+    while discount**depth / (1 - discount) / (4 * math.sqrt(depth)) > tolerance:
+        depth += max(1, depth // 64)
+    return depth
+
+
+def _calibrate(index: Array, a: Array, b: Array, discount: float, horizon: int) -> Array:
+    """Newton's method from the lower bounds `index`, over chunks of states."""
+    index = index.copy()
+    size = max(1, CHUNK_CELLS // (horizon + 1))
+    for start in range(0, len(index), size):
+        part = slice(start, start + size)
+        while True:
+            value, duration = _continue(index[part], a[part], b[part], discount, horizon)
+            index[part] += value / duration
+            if np.max(value / duration) < 1e-12:
+                break
+    return index
+
+
+def _continue(
+    retirement: Array, a: Array, b: Array, discount: float, horizon: int
+) -> tuple[Array, Array]:
+    """W and T of the module's docstring at the root of each state's tree, given each its lambda."""
+    if discount < 1:
+        m = _posterior_mean(a, b, horizon)  # (successes, states)
+        value, duration = (m - retirement) / (1 - discount), np.full(m.shape, 1 / (1 - discount))
+    else:
+        value = duration = np.zeros((horizon + 1, len(a)))
+    for depth in reversed(range(horizon)):
+        go_on = value > 0
+        value, duration = discount * value * go_on, discount * duration * go_on
+        m = _posterior_mean(a, b, depth)
+        value = m - retirement + value[:-1] + m * (value[1:] - value[:-1])
+        duration = 1 + duration[:-1] + m * (duration[1:] - duration[:-1])
+    return value[0], duration[0]
+
+
+def _posterior_mean(a: Array, b: Array, depth: int) -> Array:
+    successes = np.arange(depth + 1.0)[:, None]
+    return np.asarray((a + successes) / (a + b + depth))
+
+
+def _num_states(pulls: int) -> float:
+    return (pulls + 1) * (pulls + 2) / 2
+
+
+def _reachable(pulls: int) -> tuple[Indices, Indices]:
+    """Successes and failures of every arm pulled at most `pulls` times."""
+    successes, failures = np.indices((pulls + 1, pulls + 1)).reshape(2, -1)
+    within = successes + failures <= pulls
+    return successes[within], failures[within]
+
+
+def _posterior(a: float, b: float, pulls: int) -> tuple[Array, Array]:
+    successes, failures = _reachable(pulls)
+    return np.asarray(a + successes, np.float64), np.asarray(b + failures, np.float64)
+
+
+def _check_prior(a: float, b: float) -> None:
+    _require(a > 0 and b > 0, f"a Beta prior needs a > 0 and b > 0, got a={a}, b={b}")
+
+
+def _check_cells(states: float, horizon: int, advice: str) -> None:
+    # At least 50 cells a state: beneath that, memory is what binds.
+    cells = states * max(50, horizon * (horizon + 1) / 2)
+    _require(
+        cells <= MAX_CELLS,
+        f"Gittins indices too large to solve: {cells:.1e} states of the recursion,"
+        f" the limit is {MAX_CELLS:.0e}; {advice}",
+    )
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ValueError(message)

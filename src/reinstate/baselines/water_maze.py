@@ -1,0 +1,298 @@
+"""Exact optima of the contextual water maze (Experiment 4): pure functions of plain numbers.
+
+The maze is an open grid with the moves left, right, up and down; a move into a wall stays put. The
+goal is uniform over cells and the start uniform over the other cells. Stepping onto the goal pays 1
+and respawns the agent, uniformly over the non-goal cells. An episode has `steps` moves.
+
+Knowing the goal g, the quickest way is best, as a move in hand is never worth less than none. With
+d Manhattan distance, s the start and t the moves left, the goals to come after a respawn are
+
+    K_g(t) = mean over s != g of [d(s, g) <= t] (1 + K_g(t - d(s, g))).
+
+Not knowing it, the only news before the first goal is "not here". Nothing branches, so a search is
+one path, fixed at the start. Where it first enters cell q, of n, with t_q moves left,
+
+    V(s) = max over paths of  sum_q gain_q(t_q) / (n - 1),   gain_q(t) = 1 + K_q(t).
+
+The best path need not be the quickest sweep (a central goal is worth more than a corner), so the
+maximum is taken over (set of visited cells, position, moves left); `best_search` says at what cost.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+Floats = NDArray[np.float64]
+Cells = NDArray[np.uint64]  # sets of cells, a bit for each
+Path = tuple[float, list[int]]  # summed gain, cells entered
+
+MAX_CELLS = 1024  # for bounds; the exact search stops far earlier
+MAX_TABLE_BYTES = 1.2e9  # two neighbouring levels of the search table
+MAX_TABLE_ENTRIES = 1.0e9  # all levels together
+SECONDS_PER_ENTRY = 9.0e-8  # the three searches of water_maze_optimum, on one core
+
+
+@dataclass(frozen=True)
+class WaterMazeOptimum:
+    """Goals an episode, and moves to its first goal (an episode without one counts `steps`)."""
+
+    random_walk: float
+    without_memory: float
+    goal_known: float
+    mean_over_exposures: float  # one search, then the goal is known
+    goal_always_found: bool  # False: mean_over_exposures is only an upper bound
+    steps_first_exposure: float  # of the quickest search
+    steps_goal_known: float
+
+
+@dataclass(frozen=True)
+class WaterMazeBounds:
+    """What holds at any size. A lower bound is a search one can play, an upper one a relaxation."""
+
+    without_memory_lower: float
+    without_memory_upper: float
+    goal_known: float  # exact
+    mean_over_exposures_upper: float
+    steps_first_exposure_lower: float
+    steps_first_exposure_upper: float
+    steps_goal_known: float  # exact
+
+
+def water_maze_optimum(
+    height: int = 4, width: int = 4, steps: int = 20, exposures: int = 10
+) -> WaterMazeOptimum:
+    """Every optimum of one maze; `best_search` sets the cost and refuses what is too large.
+
+    `mean_over_exposures` = (without_memory + (exposures - 1) goal_known) / exposures is the mean of
+    an agent that remembers its own context. It is attained if some best search always finds the
+    goal: then a bonus of 1 for finding it raises the value of the best search by a full 1.
+    """
+    _visited_sets(height, width, steps)  # refuses before any work
+    gain = 1 + known_goal_table(height, width, steps)
+    known = goals_when_known(height, width, steps)
+    without = best_search(height, width, gain)
+    found = best_search(height, width, gain + 1)
+    return WaterMazeOptimum(
+        random_walk=random_walk_goals(height, width, steps),
+        without_memory=without,
+        goal_known=known,
+        mean_over_exposures=_exposure_mean(without, known, exposures),
+        goal_always_found=bool(np.isclose(found, without + 1, rtol=0, atol=1e-9)),
+        steps_first_exposure=steps - best_search(height, width, _moves_left(gain)),
+        steps_goal_known=steps_when_known(height, width, steps),
+    )
+
+
+def water_maze_bounds(
+    height: int = 4, width: int = 4, steps: int = 20, exposures: int = 10, beam: int = 64
+) -> WaterMazeBounds:
+    """Bounds for any maze. Time goes as n^2 steps^2 + n steps^2 beam, memory as n^2."""
+    gain = 1 + known_goal_table(height, width, steps)
+    left = _moves_left(gain)
+    upper = search_upper_bound(height, width, gain)
+    known = goals_when_known(height, width, steps)
+    return WaterMazeBounds(
+        without_memory_lower=search_lower_bound(height, width, gain, beam),
+        without_memory_upper=upper,
+        goal_known=known,
+        mean_over_exposures_upper=_exposure_mean(upper, known, exposures),
+        steps_first_exposure_lower=steps - search_upper_bound(height, width, left),
+        steps_first_exposure_upper=steps - search_lower_bound(height, width, left, beam),
+        steps_goal_known=steps_when_known(height, width, steps),
+    )
+
+
+def known_goal_table(height: int, width: int, steps: int) -> Floats:
+    """K_g(t), (steps + 1, cells): goals from a respawn on, with t moves left and g known."""
+    distance, cells = _distances(height, width, steps), height * width
+    table = np.zeros((steps + 1, cells))
+    for t in range(1, steps + 1):
+        in_reach = (distance > 0) & (distance <= t)  # (start, goal)
+        after = 1 + table[np.maximum(t - distance, 0), np.arange(cells)]
+        table[t] = np.where(in_reach, after, 0.0).sum(0) / (cells - 1)
+    return table
+
+
+def goals_when_known(height: int = 4, width: int = 4, steps: int = 20) -> float:
+    """Expected goals an episode, the goal known from the first move on."""
+    return float(known_goal_table(height, width, steps)[steps].mean())
+
+
+def steps_when_known(height: int = 4, width: int = 4, steps: int = 20) -> float:
+    """Expected moves to the first goal, the goal known: the mean of min(d(s, g), steps)."""
+    distance = np.minimum(_distances(height, width, steps), steps)
+    return float(distance.sum() / (distance > 0).sum())
+
+
+def random_walk_goals(height: int = 4, width: int = 4, steps: int = 20) -> float:
+    """F_t(s, g) = mean over actions of (1 + mean_s' F_{t-1}(s', g) if q = g else F_{t-1}(q, g))."""
+    cells = _count_cells(height, width, steps)
+    y, x = np.divmod(np.arange(cells), width)
+    moves = [
+        np.clip(y + dy, 0, height - 1) * width + np.clip(x + dx, 0, width - 1)
+        for dy, dx in ((0, -1), (0, 1), (-1, 0), (1, 0))
+    ]
+    other = 1 - np.eye(cells)
+    value = np.zeros((cells, cells))  # (position, goal)
+    for _ in range(steps):
+        respawn = 1 + (value * other).sum(0) / (cells - 1)
+        entered = np.where(other == 0, respawn, value)
+        value = np.mean([entered[q] for q in moves], axis=0)
+    return float((value * other).sum() / (cells * (cells - 1)))
+
+
+def best_search(height: int, width: int, gain: Floats) -> float:
+    """max over paths of sum_q gain[t_q, q] / (n - 1), averaged over starts, solved exactly.
+
+    `gain` is (steps + 1, cells): what finding the goal at q with t moves left is worth, never less
+    with more moves left; so walking into a wall never helps. By the number k of visited cells, with
+    W the set of them, p the position in W and t <= steps - k + 1,
+
+        V_k(W, p, t) = max over neighbours q of p of
+            V_k(W, q, t - 1)                              if q is in W
+            gain[t - 1, q] + V_{k+1}(W + q, q, t - 1)     otherwise.
+
+    Only connected W can occur: 11,506 in a 4x4 maze, not 2^16, but 2.3 million in 5x5 and about
+    a billion in 6x6. With N_k of them, time goes as cells * sum_k N_k (steps - k + 2), memory as
+    8 bytes * cells * N_k (steps - k + 2) for two neighbouring k: at 20 steps 0.1 s and 5 MB for
+    4x4, 15 s and 1 GB for 5x5. Raises ValueError before solving where that is too large.
+    """
+    steps, cells = len(gain) - 1, height * width
+    levels = _visited_sets(height, width, steps)
+    near = _neighbours(height, width)
+    bit = np.uint64(1) << np.arange(cells, dtype=np.uint64)[:, None]
+    # Beyond the last level either no cell or no move is left, and nothing more to gain.
+    larger, value = np.zeros(1, np.uint64), np.zeros((steps - len(levels) + 1, cells, 1))
+    for k in range(len(levels), 0, -1):
+        sets = levels[k - 1]
+        visited = (sets & bit) != 0  # (cells, sets)
+        # Where W + q is; an index of no meaning, and of no use, where that is not connected.
+        grown = np.minimum(np.searchsorted(larger, sets | bit), len(larger) - 1)
+        after, value = value, np.zeros((steps - k + 2, cells, len(sets)))
+        for t in range(1, steps - k + 2):
+            enter = gain[t - 1][:, None] + np.take_along_axis(after[t - 1], grown, axis=1)
+            stand = np.where(visited, value[t - 1], enter)
+            for p in range(cells):
+                np.max(stand[near[p]], axis=0, out=value[t, p])
+        larger = sets
+    return float(value[steps].diagonal().mean() / (cells - 1))  # each start is its own first set
+
+
+def search_upper_bound(height: int, width: int, gain: Floats) -> float:
+    """An upper bound on `best_search` for any size: cells visited in any order, one a move.
+
+    Keeps that move tau enters one cell, that q needs tau >= d(s, q), and that tau and d(s, q) are
+    both even or both odd; forgets that successive cells touch. What is left is an assignment of
+    moves to cells for each start, O(steps^2 cells) each.
+    """
+    steps, cells = len(gain) - 1, height * width
+    distance = _distances(height, width, steps)
+    tau = np.arange(1, steps + 1)
+    worth = gain[steps - tau].T  # (cells, moves)
+    total = 0.0
+    for d in distance[:, :, None]:  # one start
+        prize = np.where((d > 0) & (tau >= d) & ((tau - d) % 2 == 0), worth, 0.0)
+        total += prize[linear_sum_assignment(prize, maximize=True)].sum()
+    return float(total / (cells * (cells - 1)))
+
+
+def search_lower_bound(height: int, width: int, gain: Floats, beam: int = 64) -> float:
+    """A lower bound on `best_search` for any size: the paths of `beam_search`, played."""
+    cells = _count_cells(height, width, len(gain) - 1)
+    total = sum(beam_search(height, width, gain, start, beam)[0] for start in range(cells))
+    return total / (cells * (cells - 1))
+
+
+def beam_search(height: int, width: int, gain: Floats, start: int, beam: int = 64) -> Path:
+    """A good search from `start`: at each move, only the `beam` best paths so far go on."""
+    near = _neighbours(height, width)
+    paths: dict[tuple[int, int], Path] = {(1 << start, start): (0.0, [])}  # by (visited, position)
+    for t in range(len(gain) - 2, -1, -1):
+        grown: dict[tuple[int, int], Path] = {}
+        for (visited, position), (value, path) in paths.items():
+            for q in near[position]:
+                reached = value + (0.0 if visited >> q & 1 else float(gain[t, q]))
+                state = (visited | 1 << q, q)
+                if state not in grown or reached > grown[state][0]:
+                    grown[state] = (reached, [*path, q])
+        paths = dict(sorted(grown.items(), key=lambda item: -item[1][0])[:beam])
+    return max(paths.values())
+
+
+def _exposure_mean(first: float, later: float, exposures: int) -> float:
+    if exposures < 1:
+        raise ValueError(f"exposures must be at least 1, got {exposures}")
+    return (first + (exposures - 1) * later) / exposures
+
+
+def _moves_left(gain: Floats) -> Floats:
+    """gain_q(t) = t: its best search leaves most moves over, so it takes fewest to the goal."""
+    return np.zeros_like(gain) + np.arange(len(gain))[:, None]
+
+
+def _count_cells(height: int, width: int, steps: int) -> int:
+    if min(height, width, steps) < 1 or height * width < 2:
+        given = f"height {height}, width {width}, steps {steps}"
+        raise ValueError(f"a water maze needs at least 2 cells and 1 step, got {given}")
+    return height * width
+
+
+def _distances(height: int, width: int, steps: int) -> NDArray[np.int64]:
+    """Manhattan distances (cells, cells)."""
+    cells = _count_cells(height, width, steps)
+    if cells > MAX_CELLS:
+        raise ValueError(
+            f"a {height}x{width} water maze is too large even for bounds: {cells:,} cells, over "
+            f"{MAX_CELLS:,}, would take {cells**2 * 6e-8:.3g} GB and hours; lower height or width"
+        )
+    y, x = np.divmod(np.arange(cells), width)
+    return np.asarray(np.abs(y[:, None] - y) + np.abs(x[:, None] - x), np.int64)
+
+
+@lru_cache(maxsize=1)
+def _neighbours(height: int, width: int) -> list[list[int]]:
+    return [np.flatnonzero(row == 1).tolist() for row in _distances(height, width, 1)]
+
+
+@lru_cache(maxsize=1)  # the three searches of one maze share it
+def _visited_sets(height: int, width: int, steps: int) -> list[Cells]:
+    """Connected sets of 1, 2, ... cells that leave a cell and a move; refuses too large a maze."""
+    cells = _count_cells(height, width, steps)
+    if cells > 64:  # more than the bits of a set
+        raise _too_large(height, width, steps, [float(cells), 3.5 * cells])
+    bit = np.uint64(1) << np.arange(cells, dtype=np.uint64)
+    around = [np.bitwise_or.reduce(bit[near]) for near in _neighbours(height, width)]
+    levels = [bit.copy()]
+    while len(levels) < min(cells - 1, steps):
+        w = levels[-1]
+        grown = [w[(w & q == 0) & (w & a != 0)] | q for q, a in zip(bit, around, strict=True)]
+        levels.append(np.unique(np.concatenate(grown)))
+        counts = [float(len(sets)) for sets in levels]
+        table_bytes, entries = _table_size(counts, cells, steps)
+        if table_bytes > MAX_TABLE_BYTES or entries > MAX_TABLE_ENTRIES:
+            raise _too_large(height, width, steps, counts)
+    return levels
+
+
+def _table_size(counts: list[float], cells: int, steps: int) -> tuple[float, float]:
+    """(bytes held at the worst level, entries of all levels) of the table in `best_search`."""
+    level = np.array([cells * n * (steps - k + 1) for k, n in enumerate(counts)])
+    return 8 * float((level[1:] + level[:-1]).max()), float(level.sum())
+
+
+def _too_large(height: int, width: int, steps: int, counts: list[float]) -> ValueError:
+    """Says what the maze would need, from the numbers of sets of 1, 2, ... cells counted so far."""
+    cells, k, ratio, counts = height * width, len(counts), counts[-1] / counts[-2], counts[:]
+    for j in range(k, min(cells - 1, steps)):
+        # The ratio of neighbouring counts falls about linearly to 0 as cells run out.
+        counts.append(counts[-1] * ratio * (cells - j) / (cells - k))
+    table_bytes, entries = _table_size(counts, cells, steps)
+    return ValueError(
+        f"a {height}x{width} water maze with {steps} steps is too large to solve exactly: "
+        f"about {sum(counts):.0e} sets of visited cells, {table_bytes / 1e9:.3g} GB and "
+        f"{entries * SECONDS_PER_ENTRY:.3g} s; lower height, width or steps (bounds at any size: "
+        "water_maze_bounds)"
+    )

@@ -1,0 +1,245 @@
+"""Water-maze optima against the reference values, slow twins over histories, and simulation."""
+
+import time
+from functools import cache
+
+import numpy as np
+import pytest
+
+from reinstate.baselines.water_maze import (
+    WaterMazeOptimum,
+    beam_search,
+    best_search,
+    known_goal_table,
+    random_walk_goals,
+    search_lower_bound,
+    search_upper_bound,
+    steps_when_known,
+    water_maze_bounds,
+    water_maze_optimum,
+)
+
+ACTIONS = ((0, -1), (0, 1), (-1, 0), (1, 0))
+History = tuple[tuple[int, int, int], ...]  # (action, reward, cell afterwards)
+
+
+def move(cell: int, action: int, height: int, width: int) -> int:
+    y, x = divmod(cell, width)
+    y, x = y + ACTIONS[action][0], x + ACTIONS[action][1]
+    return y * width + x if 0 <= y < height and 0 <= x < width else cell
+
+
+class Histories:
+    """Best expected goals by enumerating all histories; the posterior is recomputed from each."""
+
+    def __init__(self, height: int, width: int, goals: tuple[int, ...] | None = None) -> None:
+        self.shape, self.cells = (height, width), range(height * width)
+        self.goals = self.cells if goals is None else goals
+
+    def likelihood(self, goal: int, start: int, history: History) -> float:
+        """P(start and all outcomes | goal, actions)."""
+        p, cell = (start != goal) / (len(self.cells) - 1), start
+        for action, reward, after in history:
+            entered = move(cell, action, *self.shape)
+            if entered == goal:
+                p *= (reward == 1 and after != goal) / (len(self.cells) - 1)
+            else:
+                p *= reward == 0 and after == entered
+            cell = after
+        return p
+
+    def value(self, start: int, history: History, left: int) -> float:
+        """max over actions of sum over goals and outcomes of P(goal, history) (reward + ...)."""
+        if left == 0:
+            return 0.0
+        best = 0.0
+        for action in range(4):
+            total = 0.0
+            for reward in (0, 1):
+                for after in self.cells:
+                    longer = (*history, (action, reward, after))
+                    p = sum(self.likelihood(g, start, longer) for g in self.goals)
+                    if p > 0:
+                        total += p * reward + self.value(start, longer, left - 1)
+            best = max(best, total)
+        return best
+
+    def optimum(self, steps: int) -> float:
+        return sum(self.value(s, (), steps) for s in self.cells) / len(self.goals)
+
+
+def belief_optimum(height: int, width: int, steps: int) -> float:
+    """The belief recursion as one would first write it: posterior 1/|S| for each cell left in S."""
+    table = known_goal_table(height, width, steps)
+
+    @cache
+    def value(left_over: frozenset[int], cell: int, left: int) -> float:
+        if left == 0:
+            return 0.0
+        options = []
+        for action in range(4):
+            q = move(cell, action, height, width)
+            if q in left_over:
+                p = 1 / len(left_over)
+                later = value(left_over - {q}, q, left - 1) if p < 1 else 0.0
+                options.append(p * (1 + table[left - 1, q]) + (1 - p) * later)
+            elif q != cell:
+                options.append(value(left_over, q, left - 1))
+        return max(options)
+
+    cells = frozenset(range(height * width))
+    return float(np.mean([value(cells - {s}, s, steps) for s in cells]))
+
+
+def play(path: list[int], start: int, goal: int, width: int, rng: np.random.Generator) -> list[int]:
+    """The moves at which goals are reached: follow the path to the first, then go straight."""
+    cells, cell, found, hits = 16, start, False, []
+    for n, on_path in enumerate(path, 1):
+        if found:
+            (y, x), (gy, gx) = divmod(cell, width), divmod(goal, width)
+            cell += width * int(np.sign(gy - y)) if y != gy else int(np.sign(gx - x))
+        else:
+            cell = on_path
+        if cell == goal:
+            found = True
+            hits.append(n)
+            cell = int((goal + rng.integers(1, cells)) % cells)
+    return hits
+
+
+@pytest.fixture(scope="module")
+def default() -> WaterMazeOptimum:
+    return water_maze_optimum()
+
+
+def test_reference_values(default: WaterMazeOptimum) -> None:
+    assert round(default.random_walk, 2) == 0.70
+    assert round(default.without_memory, 2) == 5.54
+    assert round(default.goal_known, 2) == 7.44
+    assert round(default.mean_over_exposures, 2) == 7.25
+    assert round(default.steps_first_exposure, 1) == 8.0
+    assert round(default.steps_goal_known, 2) == 2.67
+    assert default.goal_always_found
+
+
+def test_default_answers_in_time() -> None:
+    water_maze_optimum(2, 2, 2)  # so that nothing of the 4x4 maze is left in the cache
+    start = time.process_time()
+    water_maze_optimum()
+    assert time.process_time() - start < 4
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+def test_against_all_histories_of_a_2x2_maze(steps: int) -> None:
+    optimum = water_maze_optimum(2, 2, steps)
+    assert optimum.without_memory == pytest.approx(Histories(2, 2).optimum(steps), abs=1e-12)
+    known = np.mean([Histories(2, 2, (g,)).optimum(steps) for g in range(4)])
+    assert optimum.goal_known == pytest.approx(known, abs=1e-12)
+
+
+def test_against_all_histories_of_a_corridor() -> None:
+    assert water_maze_optimum(1, 3, 4).without_memory == pytest.approx(
+        Histories(1, 3).optimum(4), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize(("height", "width", "steps"), [(2, 3, 9), (3, 3, 10), (3, 5, 12)])
+def test_against_plain_belief_recursion(height: int, width: int, steps: int) -> None:
+    solved = water_maze_optimum(height, width, steps).without_memory
+    assert solved == pytest.approx(belief_optimum(height, width, steps), abs=1e-12)
+
+
+def test_best_search_played_in_a_4x4_maze(default: WaterMazeOptimum) -> None:
+    rng = np.random.default_rng(0)
+    gain = 1 + known_goal_table(4, 4, 20)
+    paths = [beam_search(4, 4, gain, s)[1] for s in range(16)]
+    pairs = [(s, g) for s in range(16) for g in range(16) if s != g] * 100
+    hits = [play(paths[s], s, g, 4, rng) for s, g in pairs]
+    # 24,000 episodes of standard deviation 2.8 at most: 3 standard errors are .054.
+    assert np.mean([len(h) for h in hits]) == pytest.approx(default.without_memory, abs=0.054)
+    assert np.mean([h[0] for h in hits]) == pytest.approx(default.steps_first_exposure, abs=0.1)
+
+
+def test_random_walk_played() -> None:
+    rng = np.random.default_rng(1)
+    episodes, height, width, steps = 20_000, 3, 5, 20
+    goal = rng.integers(15, size=episodes)
+    cell = (goal + rng.integers(1, 15, size=episodes)) % 15
+    after = np.array([[move(c, a, height, width) for a in range(4)] for c in range(15)])
+    goals = 0
+    for _ in range(steps):
+        cell = after[cell, rng.integers(4, size=episodes)]
+        hit = cell == goal
+        goals += hit.sum()
+        cell = np.where(hit, (goal + rng.integers(1, 15, size=episodes)) % 15, cell)
+    assert goals / episodes == pytest.approx(random_walk_goals(3, 5, 20), abs=0.025)
+
+
+def test_3x5_maze() -> None:
+    optimum = water_maze_optimum(3, 5, 20)
+    assert optimum.without_memory == pytest.approx(5.70943, abs=1e-5)
+    assert optimum.goal_known == pytest.approx(7.46167, abs=1e-5)
+    # 15 cells: the 7 starts of the rarer colour have no path through all cells and lose one move
+    # in one of 14 goals; the others find the goal in (1 + ... + 14) / 14 = 7.5 moves.
+    assert optimum.steps_first_exposure == pytest.approx(7.5 + 7 / 15 / 14, abs=1e-12)
+    assert optimum.steps_goal_known == pytest.approx(8 / 3, abs=1e-12)
+    turned = water_maze_optimum(5, 3, 20)
+    assert turned.without_memory == pytest.approx(optimum.without_memory, abs=1e-12)
+    assert turned.random_walk == pytest.approx(optimum.random_walk, abs=1e-12)
+
+
+def test_steps_are_cut_at_the_end_of_the_episode() -> None:
+    # A corridor of 3 with 1 move: from either end 1 of 2 goals is found, from the middle likewise.
+    assert water_maze_optimum(1, 3, 1).steps_first_exposure == 1
+    assert steps_when_known(1, 3, 1) == 1
+    assert steps_when_known(1, 3, 2) == pytest.approx(4 / 3)
+
+
+def test_an_unfinished_search_is_reported() -> None:
+    assert not water_maze_optimum(4, 4, 14).goal_always_found
+    assert water_maze_optimum(4, 4, 15).goal_always_found
+
+
+@pytest.mark.parametrize(("height", "width", "steps"), [(4, 4, 20), (3, 5, 20), (2, 7, 9)])
+def test_bounds_enclose_the_optimum(height: int, width: int, steps: int) -> None:
+    gain = 1 + known_goal_table(height, width, steps)
+    exact = best_search(height, width, gain)
+    assert search_lower_bound(height, width, gain, beam=2) < exact + 1e-12
+    assert exact - 1e-12 < search_upper_bound(height, width, gain) < 1.02 * exact
+
+
+def test_bounds_answer_where_the_optimum_does_not() -> None:
+    bounds = water_maze_bounds(8, 8, 20)
+    assert 0.92 < bounds.without_memory_lower <= bounds.without_memory_upper < 0.94
+    assert bounds.steps_first_exposure_lower <= bounds.steps_first_exposure_upper
+    # 20 new cells in 20 moves, of 63: (1 + ... + 20 + 43 * 20) / 63.
+    assert bounds.steps_first_exposure_lower == pytest.approx((210 + 43 * 20) / 63)
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "steps"), [(6, 6, 20), (8, 8, 20), (100, 100, 20), (4, 4, 100_000)]
+)
+def test_too_large_is_refused_at_once(height: int, width: int, steps: int) -> None:
+    start = time.process_time()
+    with pytest.raises(ValueError, match=r"too large .* GB and .* s; lower height, width") as error:
+        water_maze_optimum(height, width, steps)
+    assert time.process_time() - start < 3
+    assert "\n" not in str(error.value)
+
+
+def test_a_large_maze_with_few_steps_is_solved() -> None:
+    # Four new cells in four moves, and no time to come back: 4 of 63 goals, or a little more.
+    assert 4 / 63 < water_maze_optimum(8, 8, 4).without_memory < 5 / 63
+
+
+@pytest.mark.parametrize("size", [(1, 1, 5), (0, 4, 5), (4, 4, 0)])
+def test_impossible_mazes_are_refused(size: tuple[int, int, int]) -> None:
+    with pytest.raises(ValueError, match="at least"):
+        water_maze_optimum(*size)
+
+
+def test_impossible_settings_are_refused() -> None:
+    with pytest.raises(ValueError, match="too large even for bounds"):
+        water_maze_bounds(100, 100, 5)
+    with pytest.raises(ValueError, match="exposures must be at least 1"):
+        water_maze_optimum(2, 2, 2, exposures=0)
