@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 import jax
 from jax import Array
 
-from reinstate.agent import Agent
 from reinstate.cell import Gates
 from reinstate.errors import require_positive
 from reinstate.memory import DND
-from reinstate.rollout import empty_memories, play
+from reinstate.rollout import Player, empty_memories, play
 from reinstate.tasks.base import World
 
 
@@ -41,7 +40,7 @@ class Record(NamedTuple):
     distance: Array  # (epochs, episodes, steps) to the nearest key; infinite in an empty memory
 
 
-def evaluate(world: World, agent: Agent, dnd: DND, settings: Evaluation, seed: Array) -> Record:
+def evaluate(world: World, agent: Player, dnd: DND, settings: Evaluation, seed: Array) -> Record:
     """Let one agent play. Each epoch runs in a lane of its own, from an empty memory."""
     key = jax.random.fold_in(jax.random.key(settings.seed), seed)
     task_key, play_key = jax.random.split(key)

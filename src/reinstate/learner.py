@@ -47,6 +47,8 @@ class A2C:
     """Weight of the entropy at the end; linear in between."""
     max_grad_norm: float = 1.0
     """Gradients are clipped to this global norm."""
+    unroll: int = 1
+    """Steps of an episode compiled side by side: 1 compiles fastest; more runs faster on a GPU."""
 
     def __post_init__(self) -> None:
         require_positive(
@@ -55,6 +57,7 @@ class A2C:
             episodes_per_update=self.episodes_per_update,
             learning_rate=self.learning_rate,
             max_grad_norm=self.max_grad_norm,
+            unroll=self.unroll,
         )
         if not 0 <= self.discount <= 1:
             raise UserError(f"discount must lie between 0 and 1, not {self.discount}")
@@ -179,13 +182,13 @@ class Learner:
         (loss, (memory, reward, entropy)), grads = grad(params, memory, tasks, keys, entropy_cost)
         updates, opt_state = self.optimizer.update(grads, opt_state, params)
         params = eqx.apply_updates(params, updates)
-        metrics = EpochMetrics(reward, loss, entropy, optax.global_norm(grads), jnp.isfinite(loss))
+        metrics = EpochMetrics(reward, loss, entropy, optax.tree.norm(grads), jnp.isfinite(loss))
         return (params, opt_state, memory), metrics
 
     def _segment_loss(
         self, params: Agent, memory: Memory, tasks: Any, keys: Array, entropy_cost: Array
     ) -> tuple[Array, tuple[Memory, Array, Array]]:
-        run = partial(play, self.world, self.agent(params), self.dnd)
+        run = partial(play, self.world, self.agent(params), self.dnd, unroll=self.settings.unroll)
         memory, steps = jax.vmap(run, in_axes=(0, 1, 0))(memory, tasks, keys)
         loss, entropy = a2c_loss(steps, self.settings, entropy_cost)
         return loss, (memory, jnp.mean(jnp.sum(steps.reward, axis=-1)), entropy)

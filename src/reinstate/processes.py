@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from reinstate import draws
 from reinstate.errors import UserError, require_positive
 
 
@@ -36,7 +37,7 @@ class Bag:
 
     def sample(self, key: Array) -> Array:
         copies = jnp.repeat(jnp.arange(self.num_tasks), self.repeats)
-        return jax.random.permutation(key, copies)  # (episodes,)
+        return draws.shuffle(key, copies)  # (episodes,)
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Urn:
 
     def __post_init__(self) -> None:
         require_positive(num_episodes=self.num_episodes, alpha=self.alpha)
+        if not math.isfinite(self.alpha):
+            raise UserError(f"alpha must be finite, not {self.alpha}")
 
     @property
     def max_tasks(self) -> int:

@@ -4,16 +4,45 @@ Training and evaluation both go through `play`. Acting and learning are the same
 forward pass that is differentiated samples the actions.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate.agent import Agent, Decision
+from reinstate import draws
+from reinstate.agent import Decision
 from reinstate.cell import Gates
 from reinstate.memory import DND, Memory
 from reinstate.tasks.base import World
+
+
+class Player(Protocol):
+    """Whoever can play: an agent, or a bandit algorithm."""
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it reads and writes the memory."""
+
+    @property
+    def value_size(self) -> int:
+        """The size of what it stores."""
+
+    def initial_state(self) -> Any: ...
+
+    def to_store(self, state: Any) -> Array:
+        """What the memory keeps of a state."""
+
+    def __call__(
+        self,
+        features: Array,
+        context: Array,
+        last_action: Array,
+        last_reward: Array,
+        c_ep: Array,
+        state: Any,
+    ) -> tuple[Any, Decision]:
+        """One step: what it has become, and what it would do."""
 
 
 class Step(NamedTuple):
@@ -43,19 +72,19 @@ def empty_memories(world: World, value_size: int, dnd: DND, lanes: int) -> Memor
 
 
 def play(
-    world: World, agent: Agent, dnd: DND, memory: Memory, tasks: Any, key: Array
+    world: World, agent: Player, dnd: DND, memory: Memory, tasks: Any, key: Array, unroll: int = 1
 ) -> tuple[Memory, Step]:
     """Play the episodes of `tasks` one after the other; steps come as (episodes, steps, …)."""
 
     def one(memory: Memory, episode: tuple[Any, Array]) -> tuple[Memory, Step]:
-        return play_episode(world, agent, dnd, memory, *episode)
+        return play_episode(world, agent, dnd, memory, *episode, unroll=unroll)
 
     num_episodes = jax.tree.leaves(tasks)[0].shape[0]
     return jax.lax.scan(one, memory, (tasks, jax.random.split(key, num_episodes)))
 
 
 def play_episode(
-    world: World, agent: Agent, dnd: DND, memory: Memory, task: Any, key: Array
+    world: World, agent: Player, dnd: DND, memory: Memory, task: Any, key: Array, unroll: int = 1
 ) -> tuple[Memory, Step]:
     """One episode: the LSTM starts afresh, and only the memory outlives it."""
     contexts = world.contexts(task)  # (shown, context_size)
@@ -96,9 +125,11 @@ def play_episode(
     now = _Now(world.reset(reset_key, task), agent.initial_state(), *nothing)
     length = world.episode_length
     # All of an episode's chance at once: random numbers are cheaper drawn in bulk.
-    gumbel = jax.random.gumbel(action_key, (length, world.num_actions))
-    chance = gumbel, jax.random.split(steps_key, length)
-    now, steps = jax.lax.scan(step, now, chance)
+    chance = (
+        draws.gumbel(action_key, length, world.num_actions),
+        draws.split(steps_key, length),
+    )
+    now, steps = jax.lax.scan(step, now, chance, unroll=unroll)
     if agent.remembers:
         # The last reward reaches the cell only as the next step's input: without one more step the
         # stored state would lack it.
@@ -107,7 +138,9 @@ def play_episode(
     return memory, steps
 
 
-def _recall(agent: Agent, dnd: DND, memory: Memory, contexts: Array) -> tuple[Memory, Array, Array]:
+def _recall(
+    agent: Player, dnd: DND, memory: Memory, contexts: Array
+) -> tuple[Memory, Array, Array]:
     """c_ep and the distance to it for every context the episode can show, (shown, …)."""
     if not agent.remembers:
         shown = contexts.shape[0]

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from reinstate import draws
 from reinstate.errors import UserError, require_positive, require_probability
 from reinstate.processes import Process, ProcessName, exposures, make_process
 from reinstate.tasks.base import Observation, World
@@ -56,9 +57,16 @@ class BarcodeBandits(World):
     """Whether the agent sees how far the episode has gone."""
 
     def __post_init__(self) -> None:
-        require_positive(num_arms=self.num_arms, pulls=self.pulls)
+        require_positive(
+            num_arms=self.num_arms,
+            pulls=self.pulls,
+            num_contexts=self.num_contexts,
+            repeats=self.repeats,
+        )
         require_probability(p_good=self.p_good, p_bad=self.p_bad)
         check_barcodes(self.sequence.max_tasks, self.barcode_length)
+        if self.mapping not in ("permutation", "independent"):
+            raise UserError(f"unknown mapping {self.mapping!r}: choose permutation or independent")
         if self.mapping == "permutation" and self.sequence.max_tasks < self.num_arms:
             raise UserError(
                 f"mapping permutation needs a context an arm, and {self.num_contexts} contexts"
@@ -103,11 +111,11 @@ class BarcodeBandits(World):
 
     def _good_arms(self, key: Array, num_tasks: int) -> Array:
         draw_key, order_key = jax.random.split(key)
-        arms = jax.random.randint(draw_key, (num_tasks,), 0, self.num_arms)
+        arms = draws.integers(draw_key, num_tasks, 0, self.num_arms)
         if self.mapping == "independent":
             return arms
         every_arm_once = arms.at[: self.num_arms].set(jnp.arange(self.num_arms))
-        return jax.random.permutation(order_key, every_arm_once)
+        return draws.shuffle(order_key, every_arm_once)
 
     def reset(self, key: Array, task: BanditTask) -> Array:
         return jnp.zeros((), jnp.int32)  # pulls done

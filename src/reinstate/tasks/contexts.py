@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from reinstate import draws
 from reinstate.errors import UserError
 
 MAX_BARCODE_LENGTH = 30  # barcodes are drawn as int32 numbers
@@ -51,7 +52,7 @@ def distinct_integers(key: Array, num: int, limit: int) -> Array:
         return (places.at[i].set(j), contents.at[i].set(look_up(i))), drawn
 
     i = jnp.arange(num)
-    j = jax.random.randint(key, (num,), i, limit)
+    j = draws.integers(key, num, i, limit)
     nothing = jnp.full(num, -1)
     _, drawn = jax.lax.scan(swap, (nothing, nothing), (i, j))
     return drawn

@@ -1,0 +1,143 @@
+"""The exact optimum of every experiment, for any settings of its task.
+
+Bandit and maze values are reward an episode; two-step values are reward an episode too, its episodes
+being a single choice. What is simulated, not exact, comes with the half width of its 95% interval.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reinstate.baselines.bandits import compositional, one_exposure, own_memory
+from reinstate.baselines.elimination import elimination
+from reinstate.baselines.two_step import TwoStep, two_step_optimum
+from reinstate.baselines.water_maze import water_maze_optimum
+from reinstate.errors import UserError, nearest
+from reinstate.tasks.bandits import BarcodeBandits
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CompositionalTask:
+    """Compositional bandits, section 4.3."""
+
+    num_classes: int = 200
+    """Stimuli of high reward in an epoch, and as many of low."""
+    exposures: int = 5
+    """Episodes in which each stimulus is shown."""
+    pulls: int = 10
+    """Pulls in an episode."""
+    p_high: float = 0.9
+    """Reward probability of the good stimuli."""
+    p_low: float = 0.1
+    """Reward probability of the bad stimuli."""
+
+
+@dataclass(frozen=True)
+class WaterMazeTask:
+    """Contextual water maze, section 4.4."""
+
+    height: int = 4
+    """Rows of the grid."""
+    width: int = 4
+    """Columns of the grid."""
+    steps: int = 20
+    """Moves in an episode."""
+    exposures: int = 10
+    """Episodes in which each context is shown."""
+
+
+@dataclass(frozen=True)
+class TwoStepTask:
+    """Episodic two-step task, section 4.5."""
+
+    p_common: float = 0.8
+    """Probability of the common transition (the paper does not say; Wang et al. 2018 have .8)."""
+    p_reversal: float = 0.1
+    """Probability that the reward probabilities reverse before an episode."""
+    p_high: float = 0.9
+    """Reward probability of the good state."""
+    p_low: float = 0.1
+    """Reward probability of the bad state."""
+    episodes: int = 100
+    """Episodes in an epoch; the second half is cued."""
+
+
+def bandit_optimum(task: BarcodeBandits) -> Values:
+    arms = task.num_arms, task.pulls, task.p_good, task.p_bad
+    chance = (task.p_good + (task.num_arms - 1) * task.p_bad) / task.num_arms
+    values: Values = {
+        "chance": task.pulls * chance,
+        "without_memory": task.pulls * one_exposure(*arms),
+    }
+    if task.process != "bag":
+        return values  # an urn's contexts come back ever so often: no fixed number of exposures
+    by_exposure = task.pulls * own_memory(*arms, exposures=task.repeats)
+    values["own_memory"] = float(np.mean(by_exposure))
+    values["own_memory_by_exposure"] = by_exposure.tolist()
+    if task.mapping == "permutation" and task.num_contexts == task.num_arms:
+        simulated = elimination(*arms, exposures=task.repeats)
+        values["elimination_simulated"] = {
+            "mean": task.pulls * simulated.mean,
+            "half_width": task.pulls * simulated.half_width,
+            "by_exposure": (task.pulls * simulated.by_exposure).tolist(),
+        }
+    return values
+
+
+def compositional_optimum(task: CompositionalTask) -> Values:
+    found = compositional(task.num_classes, task.exposures, task.pulls, task.p_high, task.p_low)
+    return {
+        "both_novel": task.pulls * found.novel,
+        "either_known": task.pulls * found.known,
+        "mean_over_epoch": task.pulls * found.mean,
+        "by_exposure": (task.pulls * found.by_exposure).tolist(),
+    }
+
+
+def maze_optimum(task: WaterMazeTask) -> Values:
+    return asdict(water_maze_optimum(task.height, task.width, task.steps, task.exposures))
+
+
+def choice_optimum(task: TwoStepTask) -> Values:
+    found = two_step_optimum(task.p_common, task.p_reversal, task.p_high, task.p_low, task.episodes)
+
+    def simulated(estimate: Any) -> Values:
+        return {"mean": estimate.mean, "half_width": 1.96 * estimate.stderr}
+
+    return {
+        "uncued": found.uncued,
+        "episodic_cued": found.episodic_cued,
+        "incremental_cued_simulated": simulated(found.incremental_cued),
+        "counting_cued_simulated": simulated(found.counting_cued),
+    }
+
+
+class Optimum(NamedTuple):
+    task: Any  # the dataclass of its settings
+    solve: Callable[[Any], Values]
+
+
+OPTIMA = {
+    "barcode-bandits": Optimum(BarcodeBandits, bandit_optimum),
+    "compositional-bandits": Optimum(CompositionalTask, compositional_optimum),
+    "water-maze": Optimum(WaterMazeTask, maze_optimum),
+    "two-step": Optimum(TwoStepTask, choice_optimum),
+}
+
+
+def find_optimum(name: str) -> Optimum:
+    if name not in OPTIMA:
+        raise UserError(nearest("experiment", name, OPTIMA))
+    return OPTIMA[name]
+
+
+def solve(name: str, task: Any) -> Values:
+    """The optimum's values; a setting that cannot be solved is a UserError before it starts."""
+    try:
+        return find_optimum(name).solve(task)
+    except ValueError as error:
+        raise UserError(str(error)) from None

@@ -1,0 +1,13 @@
+"""Strict flags, set before anything touches JAX."""
+
+import jax
+from hypothesis import settings
+
+# A silent broadcast between ranks is the commonest way for a batch axis to go missing.
+jax.config.update("jax_numpy_rank_promotion", "raise")
+# Two devices, so that code which shards lanes is tested on any machine.
+jax.config.update("jax_num_cpu_devices", 2)
+
+# Compile times make deadlines meaningless; the same examples every time keep failures repeatable.
+settings.register_profile("reinstate", deadline=None, max_examples=40, derandomize=True)
+settings.load_profile("reinstate")

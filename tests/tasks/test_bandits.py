@@ -1,0 +1,138 @@
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from reinstate.errors import UserError
+from reinstate.tasks.bandits import BanditTask, BarcodeBandits
+
+
+def good_arms(world: BarcodeBandits, epochs: int) -> np.ndarray:
+    """The good arm of every context, by context_id, (epochs, num_contexts)."""
+    keys = jax.vmap(jax.random.key)(jnp.arange(epochs))
+    tasks = jax.jit(partial(jax.lax.map, world.sample_epoch))(keys)
+    arms = np.full((epochs, world.num_contexts), -1)
+    rows = np.arange(epochs)[:, None]
+    arms[rows, np.asarray(tasks.context_id)] = tasks.good_arm
+    # Every exposure of a context must agree on its arm.
+    np.testing.assert_array_equal(arms[rows, np.asarray(tasks.context_id)], tasks.good_arm)
+    return arms
+
+
+def assert_equally_likely(mappings: np.ndarray, possible: Sequence[tuple[int, ...]]) -> None:
+    counts = Counter(map(tuple, mappings.tolist()))
+    assert set(counts) <= set(possible)
+    assert stats.chisquare([counts[m] for m in possible]).pvalue > 1e-3
+
+
+def bandit(good_arm: int = 2) -> BanditTask:
+    zero = jnp.zeros((), jnp.int32)
+    return BanditTask(zero, zero, jnp.ones(10), jnp.array(good_arm))
+
+
+def test_defaults_are_the_numbers_of_section_4_1() -> None:
+    world = BarcodeBandits()
+    assert (world.num_actions, world.episode_length) == (10, 10)
+    assert (world.num_contexts, world.repeats, world.episodes_per_epoch) == (10, 10, 100)
+    assert world.context_size == 10
+    assert (world.p_good, world.p_bad) == (0.9, 0.1)
+    assert (world.mapping, world.process) == ("permutation", "bag")
+    assert world.observation_size == 0
+    assert world.max_exposures == 10
+
+
+def test_ten_contexts_own_ten_arms_once_each() -> None:
+    arms = good_arms(BarcodeBandits(), epochs=50)
+    np.testing.assert_array_equal(np.sort(arms, axis=1), np.tile(np.arange(10), (50, 1)))
+    assert len(np.unique(arms, axis=0)) > 40  # and the mapping is drawn anew each epoch
+
+
+def test_a_permutation_of_more_contexts_than_arms_leaves_no_arm_out() -> None:
+    arms = good_arms(BarcodeBandits(num_arms=2, num_contexts=3, repeats=1), epochs=3000)
+    onto = [(0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0)]
+    assert_equally_likely(arms, onto)
+
+
+def test_an_independent_mapping_draws_each_arm_by_itself() -> None:
+    world = BarcodeBandits(num_arms=3, num_contexts=2, repeats=1, mapping="independent")
+    possible = [(a, b) for a in range(3) for b in range(3)]
+    assert_equally_likely(good_arms(world, epochs=3000), possible)
+
+
+def test_rewards_come_as_often_as_the_arm_promises() -> None:
+    world, draws = BarcodeBandits(num_arms=3, p_good=0.7, p_bad=0.2), 10_000
+    start = world.reset(jax.random.key(0), bandit())
+    pull = jax.vmap(lambda key, arm: world.step(key, bandit(), start, arm)[1], (0, None))
+    keys = jax.vmap(jax.random.key)(jnp.arange(draws))
+    for arm, p in enumerate([0.2, 0.2, 0.7]):
+        rewards = np.asarray(pull(keys, jnp.array(arm)))
+        assert set(np.unique(rewards)) == {0.0, 1.0}
+        assert abs(rewards.mean() - p) < 4 * np.sqrt(p * (1 - p) / draws)
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0])
+def test_certain_rewards_are_certain(p: float) -> None:
+    world = BarcodeBandits(p_good=p, p_bad=1 - p)
+    start = world.reset(jax.random.key(0), bandit())
+    for seed in range(20):
+        key = jax.random.key(seed)
+        assert float(world.step(key, bandit(), start, jnp.array(2))[1]) == p
+        assert float(world.step(key, bandit(), start, jnp.array(3))[1]) == 1 - p
+
+
+def test_expected_rewards_are_the_probabilities_whatever_was_pulled() -> None:
+    world = BarcodeBandits(num_arms=4)
+    state = world.reset(jax.random.key(0), bandit())
+    for pulled in (0, 2):
+        expected = world.expected_rewards(bandit(), state)
+        np.testing.assert_allclose(expected, [0.1, 0.1, 0.9, 0.1])
+        state, _ = world.step(jax.random.key(0), bandit(), state, jnp.array(pulled))
+
+
+def test_the_trial_input_is_the_share_of_pulls_done() -> None:
+    world = BarcodeBandits(pulls=4, trial_input=True)
+    state = world.reset(jax.random.key(0), bandit())
+    shares = []
+    for _ in range(4):
+        shares.append(world.observe(bandit(), state).features.tolist())
+        state, _ = world.step(jax.random.key(0), bandit(), state, jnp.array(0))
+    assert shares == [[0.0], [0.25], [0.5], [0.75]]
+
+
+def test_the_urn_plays_as_many_episodes_as_the_bag() -> None:
+    world = BarcodeBandits(process="urn", num_contexts=6, repeats=7)
+    assert world.episodes_per_epoch == world.max_exposures == 42
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"barcode_length": 3}, "raise barcode_length to 4"),
+        ({"process": "urn", "barcode_length": 6}, "raise barcode_length to 7"),
+        ({"num_contexts": 9}, "raise num_contexts or use mapping independent"),
+        ({"num_arms": 0}, "num_arms must be positive, not 0"),
+        ({"pulls": -1}, "pulls must be positive, not -1"),
+        ({"num_contexts": 0}, "num_contexts must be positive"),
+        ({"repeats": 0}, "repeats must be positive"),
+        ({"num_contexts": -10, "repeats": -10, "process": "urn"}, "num_contexts must be positive"),
+        ({"alpha": 0.0, "process": "urn"}, "alpha must be positive"),
+        ({"p_good": 1.1}, "p_good must be a probability between 0 and 1, not 1.1"),
+        ({"p_bad": -0.1}, "p_bad must be a probability between 0 and 1, not -0.1"),
+        ({"p_good": float("nan")}, "p_good must be a probability"),
+        ({"mapping": "indpendent"}, "choose permutation or independent"),
+        ({"process": "sack"}, "choose bag or urn"),
+    ],
+)
+def test_settings_that_cannot_work_name_the_fix(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        BarcodeBandits(**settings)
+
+
+def test_nine_contexts_can_share_ten_arms_independently() -> None:
+    assert BarcodeBandits(num_contexts=9, mapping="independent").episodes_per_epoch == 90

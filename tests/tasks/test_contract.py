@@ -1,0 +1,188 @@
+"""What every world owes to whoever drives it. A new world joins by a line in WORLDS."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.base import Observation, World
+
+WORLDS: list[World] = [
+    BarcodeBandits(),
+    BarcodeBandits(process="urn", alpha=1.5, num_contexts=4, repeats=5, trial_input=True),
+    BarcodeBandits(num_arms=3, pulls=4, num_contexts=2, repeats=3, mapping="independent"),
+]
+LANES, EPISODES = 3, 600
+
+
+def keys(num: int) -> Array:
+    return jax.vmap(jax.random.key)(jnp.arange(num))
+
+
+def describe(world: World) -> str:
+    return f"{type(world).__name__}-{WORLDS.index(world)}"
+
+
+@pytest.fixture(scope="module", params=WORLDS, ids=describe)
+def world(request: pytest.FixtureRequest) -> World:
+    chosen: World = request.param
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def epochs(world: World) -> Any:
+    """One epoch in each lane, one after the other: arrays of (lanes, episodes, …)."""
+    return jax.jit(partial(jax.lax.map, world.sample_epoch))(keys(LANES))
+
+
+@pytest.fixture(scope="module")
+def task(epochs: Any) -> Any:
+    return jax.tree.map(lambda x: np.asarray(x)[0, 0], epochs)
+
+
+@pytest.fixture(scope="module")
+def contexts(world: World, epochs: Any) -> np.ndarray:
+    """What each episode can show, (lanes, episodes, shown, context_size)."""
+    return np.asarray(jax.vmap(jax.vmap(world.contexts))(epochs))
+
+
+def test_sizes_are_positive_integers(world: World) -> None:
+    sizes = [world.num_actions, world.context_size, world.episode_length]
+    sizes += [world.episodes_per_epoch, world.max_exposures]
+    assert all(type(size) is int and size > 0 for size in sizes)
+    assert type(world.observation_size) is int and world.observation_size >= 0
+
+
+def test_settings_are_immutable_and_comparable(world: World) -> None:
+    assert hash(world) == hash(type(world)(**vars(world)))
+    assert world == type(world)(**vars(world))
+    with pytest.raises(AttributeError):
+        world.anything = 1  # type: ignore[attr-defined]
+
+
+def test_an_epoch_has_episodes_on_its_leading_axis(world: World, epochs: Any) -> None:
+    for leaf in jax.tree.leaves(epochs):
+        assert leaf.shape[:2] == (LANES, world.episodes_per_epoch)
+    for name in ("context_id", "exposure"):
+        assert getattr(epochs, name).shape == (LANES, world.episodes_per_epoch)
+        assert jnp.issubdtype(getattr(epochs, name).dtype, jnp.integer)
+
+
+def test_exposure_counts_earlier_meetings_of_the_context(epochs: Any) -> None:
+    for ids, exposure in zip(epochs.context_id.tolist(), epochs.exposure.tolist(), strict=True):
+        assert exposure == [ids[:n].count(i) for n, i in enumerate(ids)]
+
+
+def test_no_context_is_met_more_often_than_max_exposures(world: World, epochs: Any) -> None:
+    assert int(epochs.exposure.max()) < world.max_exposures
+
+
+def test_context_ids_and_contexts_name_each_other(epochs: Any, contexts: np.ndarray) -> None:
+    for ids, shown in zip(epochs.context_id.tolist(), contexts, strict=True):
+        pairs = {(i, context.tobytes()) for i, context in zip(ids, shown, strict=True)}
+        assert len(pairs) == len(dict(pairs)) == len({context for _, context in pairs})
+
+
+def test_contexts_have_their_size_and_a_direction(world: World, contexts: np.ndarray) -> None:
+    assert contexts.shape[-1] == world.context_size and contexts.ndim == 4
+    assert contexts.dtype == np.float32
+    assert np.all(np.linalg.norm(contexts, axis=-1) > 0)  # cosine distance needs one
+
+
+def test_lanes_draw_different_epochs(contexts: np.ndarray) -> None:
+    assert not np.array_equal(contexts[0], contexts[1])
+
+
+def test_the_same_key_gives_the_same_epoch_alone_or_in_a_batch(world: World, epochs: Any) -> None:
+    batched = jax.jit(jax.vmap(world.sample_epoch))(keys(LANES))
+    jax.tree.map(np.testing.assert_array_equal, batched, epochs)
+
+
+class Played(NamedTuple):
+    seen: Observation
+    expected: Array  # (episodes, steps, num_actions)
+    action: Array  # (episodes, steps)
+    reward: Array  # (episodes, steps)
+
+
+def play_at_random(world: World, task: Any, key: Array) -> Played:
+    def act(state: Any, key: Array) -> tuple[Any, Played]:
+        action_key, step_key = jax.random.split(key)
+        action = jax.random.randint(action_key, (), 0, world.num_actions)
+        seen, expected = world.observe(task, state), world.expected_rewards(task, state)
+        state, reward = world.step(step_key, task, state, action)
+        return state, Played(seen, expected, action, reward)
+
+    start = world.reset(key, task)
+    return jax.lax.scan(act, start, jax.random.split(key, world.episode_length))[1]
+
+
+@pytest.fixture(scope="module")
+def played(world: World, epochs: Any) -> Played:
+    """Episodes of random actions in all the tasks sampled, compiled and batched."""
+    which = np.arange(EPISODES) % (LANES * world.episodes_per_epoch)
+    tasks = jax.tree.map(lambda x: np.asarray(x).reshape(-1, *x.shape[2:])[which], epochs)
+    return jax.jit(jax.vmap(partial(play_at_random, world)))(tasks, keys(EPISODES))
+
+
+def test_observations_have_their_size_and_point_at_a_context(
+    world: World, played: Played, contexts: np.ndarray
+) -> None:
+    features, shown = played.seen
+    assert features.shape == (EPISODES, world.episode_length, world.observation_size)
+    assert features.dtype == jnp.float32
+    assert np.all(np.isfinite(features))
+    assert shown.shape == (EPISODES, world.episode_length)
+    assert jnp.issubdtype(shown.dtype, jnp.integer)
+    assert np.all((np.asarray(shown) >= 0) & (np.asarray(shown) < contexts.shape[2]))
+
+
+def test_rewards_are_finite_floats_and_expected_for_each_action(
+    world: World, played: Played
+) -> None:
+    assert played.reward.shape == (EPISODES, world.episode_length)
+    assert played.expected.shape == (EPISODES, world.episode_length, world.num_actions)
+    for rewards in (played.expected, played.reward):
+        assert rewards.dtype == jnp.float32
+        assert np.all(np.isfinite(rewards))
+
+
+def test_expected_rewards_are_the_means_of_the_rewards(world: World, played: Played) -> None:
+    # Given the state and the action, reward minus expectation has mean zero, so over steps it is a
+    # martingale: its sum has about the deviation of independent terms.
+    action = np.asarray(played.action)
+    expected = np.take_along_axis(np.asarray(played.expected), action[..., None], axis=2)[..., 0]
+    surplus = np.asarray(played.reward) - expected
+    for chosen in range(world.num_actions):
+        mine = surplus[action == chosen]
+        assert abs(mine.mean()) <= 4 * mine.std() / np.sqrt(mine.size) + 1e-6
+    for promised in np.unique(expected):  # a good and a bad arm must not make up for each other
+        mine = surplus[expected == promised]
+        if mine.size >= 100:
+            assert abs(mine.mean()) <= 4 * mine.std() / np.sqrt(mine.size) + 1e-6
+
+
+def test_a_state_keeps_its_shapes_and_types(world: World, task: Any) -> None:
+    # What a scan over steps relies on; checked without running anything.
+    key = jax.random.key(0)
+    state = jax.eval_shape(world.reset, key, task)
+    after, _ = jax.eval_shape(world.step, key, task, state, jnp.zeros((), jnp.int32))
+
+    def kind(x: jax.ShapeDtypeStruct) -> tuple[Any, ...]:
+        return x.shape, x.dtype, x.weak_type
+
+    assert jax.tree.map(kind, state) == jax.tree.map(kind, after)
+
+
+def test_the_same_key_steps_to_the_same_place(world: World, task: Any) -> None:
+    key, action = jax.random.key(2), jnp.zeros((), jnp.int32)
+    reset, step = jax.jit(world.reset), jax.jit(world.step)
+    state = reset(key, task)
+    jax.tree.map(np.testing.assert_array_equal, state, reset(key, task))
+    once, again = (step(key, task, state, action) for _ in range(2))
+    jax.tree.map(np.testing.assert_array_equal, once, again)

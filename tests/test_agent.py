@@ -1,0 +1,191 @@
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from reinstate.agent import AGENTS, Agent, Decision, Network, make_agent
+from reinstate.cell import LSTMState
+from reinstate.errors import UserError
+from reinstate.tasks.bandits import BarcodeBandits
+
+WORLD = BarcodeBandits(num_arms=3, barcode_length=6, trial_input=True)
+SMALL = Network(hidden_size=5)
+
+
+def shapes(name: str, network: Network, world: BarcodeBandits) -> Agent:
+    """An agent without numbers, for its shapes alone."""
+    build = partial(make_agent, name, world, network)
+    agent: Agent = eqx.filter_eval_shape(lambda key: build(key=key), jax.random.key(0))
+    return agent
+
+
+def make(name: str, network: Network = SMALL) -> Agent:
+    """An agent with random weights from NumPy, which compiles nothing."""
+    rng = np.random.default_rng(0)
+
+    def fill(x: Any) -> Any:
+        known = isinstance(x, jax.ShapeDtypeStruct)
+        return jnp.array(rng.normal(size=x.shape), x.dtype) if known else x
+
+    agent: Agent = jax.tree.map(fill, shapes(name, network, WORLD))
+    return agent
+
+
+def input_size(agent: Agent) -> int:
+    return agent.cell.weight.shape[0] - agent.cell.hidden_size
+
+
+def inputs() -> dict[str, Array]:
+    """What a step is given: everything present, nothing zero."""
+    return {
+        "features": jnp.array([0.3]),
+        "context": jnp.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0]),
+        "last_action": jnp.array(1),
+        "last_reward": jnp.array(1.0),
+        "c_ep": jnp.linspace(-1.0, 1.0, 5),
+    }
+
+
+def a_state() -> LSTMState:
+    return LSTMState(c=jnp.linspace(0.0, 1.0, 5), h=jnp.linspace(0.5, -0.5, 5))
+
+
+@eqx.filter_jit
+def step(agent: Agent, inputs: dict[str, Array], state: LSTMState) -> tuple[LSTMState, Decision]:
+    return agent(**inputs, state=state)
+
+
+def act(agent: Agent, **changed: Array) -> tuple[LSTMState, Decision]:
+    out: tuple[LSTMState, Decision] = step(agent, {**inputs(), **changed}, a_state())
+    return out
+
+
+def notices(agent: Agent, **changed: Array) -> bool:
+    before, after = act(agent)[1], act(agent, **changed)[1]
+    return not np.array_equal(before.logits, after.logits)
+
+
+def test_input_sizes_of_the_paper() -> None:
+    sizes = {name: input_size(shapes(name, Network(), BarcodeBandits())) for name in AGENTS}
+    # Last action (10) and reward (1); the barcode (10); the retrieved state (50).
+    assert sizes == {"l2rl": 11, "l2rl-context": 21, "epl2rl": 11, "epl2rl-input": 61}
+
+
+def test_features_of_the_task_are_inputs_of_every_agent() -> None:
+    sizes = {name: input_size(shapes(name, SMALL, WORLD)) for name in AGENTS}
+    assert sizes == {"l2rl": 5, "l2rl-context": 11, "epl2rl": 5, "epl2rl-input": 10}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_what_each_agent_sees(name: str) -> None:
+    agent = make(name)
+    assert notices(agent, features=jnp.array([0.4]))
+    assert notices(agent, last_action=jnp.array(2))
+    assert notices(agent, last_reward=jnp.array(0.0))
+    assert notices(agent, context=1 - inputs()["context"]) == (name == "l2rl-context")
+    assert notices(agent, c_ep=jnp.ones(5)) == (name in ("epl2rl", "epl2rl-input"))
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_agents_with_a_memory_are_those_that_see_what_it_recalls(name: str) -> None:
+    agent = make(name)
+    assert agent.remembers == (name in ("epl2rl", "epl2rl-input"))
+    assert agent.cell.episodic == (name == "epl2rl")
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_decision_has_a_logit_for_each_action_and_a_value(name: str) -> None:
+    _, decision = act(make(name))
+    assert decision.logits.shape == (3,)
+    assert decision.value.shape == ()
+    assert decision.gates.r.shape == (5,)
+
+
+def test_the_heads_read_the_new_h() -> None:
+    agent = make("epl2rl")
+    state, decision = act(agent)
+    out = agent.head(state.h)
+    np.testing.assert_allclose(decision.logits, out[:3], rtol=1e-5)
+    np.testing.assert_allclose(decision.value, out[3], rtol=1e-5)
+
+
+def test_the_memory_stores_c_not_h() -> None:
+    state, _ = act(make("epl2rl"))
+    np.testing.assert_array_equal(make("epl2rl").to_store(state), state.c)
+
+
+def test_a_compressed_memory_takes_as_many_inputs_as_asked() -> None:
+    agent = make("epl2rl-input", Network(hidden_size=5, compress=2))
+    assert input_size(agent) == 1 + 3 + 1 + 2
+    assert agent.shrink is not None
+    # Memories that differ only where the linear layer is blind look the same.
+    *_, blind = np.linalg.svd(agent.shrink.weight)[2]
+    assert np.allclose(agent.shrink.weight @ blind, 0, atol=1e-6)
+    seen, unseen = (act(agent, c_ep=inputs()["c_ep"] + step) for step in (0.5, blind))
+    same = act(agent)
+    np.testing.assert_allclose(unseen[1].logits, same[1].logits, atol=1e-6)
+    assert not np.allclose(seen[1].logits, same[1].logits, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["l2rl", "l2rl-context", "epl2rl"])
+def test_compress_concerns_only_memories_that_are_inputs(name: str) -> None:
+    compressed = make(name, Network(hidden_size=5, compress=2))
+    assert eqx.tree_equal(compressed, make(name))
+
+
+def test_no_last_action_is_an_all_zero_one_hot() -> None:
+    agent = make("l2rl")
+    none = {"last_action": jnp.array(-1), "last_reward": jnp.zeros(()), "features": jnp.zeros(1)}
+    state, _ = act(agent, **none)
+    blank, _ = agent.cell(jnp.zeros(5), a_state())
+    np.testing.assert_allclose(state, blank, rtol=1e-6)
+
+
+def test_actions_are_told_apart() -> None:
+    agent = make("l2rl")
+    seen = {tuple(act(agent, last_action=jnp.array(a))[1].logits.tolist()) for a in (-1, 0, 1, 2)}
+    assert len(seen) == 4
+
+
+def test_an_episode_starts_from_zero_by_default() -> None:
+    assert make("epl2rl").start is None
+    np.testing.assert_array_equal(make("epl2rl").initial_state(), np.zeros((2, 5)))
+
+
+def test_a_learned_start_is_a_parameter_with_a_gradient() -> None:
+    agent = make("epl2rl", Network(hidden_size=5, learned_start=True))
+    np.testing.assert_array_equal(agent.initial_state(), np.zeros((2, 5)))
+
+    @eqx.filter_jit
+    @eqx.filter_grad
+    def gradient(agent: Agent) -> Array:
+        _, decision = agent(**inputs(), state=agent.initial_state())
+        return jnp.sum(decision.logits[:1]) + decision.value
+
+    start = gradient(agent).start
+    assert start is not None
+    assert np.all(start.c != 0) and np.all(start.h != 0)
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"), [("epl2r1", "epl2rl"), ("l2rl_context", "l2rl-context"), ("L2RL", "l2rl")]
+)
+def test_an_unknown_name_offers_the_nearest(typo: str, meant: str) -> None:
+    with pytest.raises(UserError, match=f"unknown agent '{typo}': did you mean {meant}\\?"):
+        make(typo)
+
+
+def test_a_name_like_no_other_lists_the_known() -> None:
+    with pytest.raises(UserError, match="known: l2rl, l2rl-context, epl2rl, epl2rl-input"):
+        make("xyz")
+
+
+@pytest.mark.parametrize("settings", [{"hidden_size": 0}, {"hidden_size": -1}, {"compress": -1}])
+def test_impossible_sizes_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"must be (positive|0)"):
+        Network(**settings)

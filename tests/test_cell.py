@@ -1,0 +1,177 @@
+import math
+import subprocess
+import sys
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from reference import lstm
+from reinstate.cell import EpisodicLSTMCell, Gates, LSTMState
+from reinstate.memory import DND
+
+ORDER = ["i", "f", "o", "c_in", "r"]  # blocks of columns in the cell's weight
+
+
+def make_cell(input_size: int = 3, hidden_size: int = 4, episodic: bool = True) -> EpisodicLSTMCell:
+    """A cell with random weights from NumPy, which compiles nothing, and biases that matter."""
+    build = partial(EpisodicLSTMCell, input_size, hidden_size, episodic=episodic)
+    cell: EpisodicLSTMCell = eqx.filter_eval_shape(lambda key: build(key=key), jax.random.key(0))
+    rng = np.random.default_rng(0)
+    return jax.tree.map(lambda x: jnp.array(rng.normal(size=x.shape), x.dtype), cell)
+
+
+@eqx.filter_jit
+def step(
+    cell: EpisodicLSTMCell, x: Array, state: LSTMState, c_ep: Array | None = None
+) -> tuple[LSTMState, Gates]:
+    return cell(x, state, c_ep)
+
+
+def without_pathway(cell: EpisodicLSTMCell) -> EpisodicLSTMCell:
+    """The plain LSTM that shares the weights of an episodic one."""
+    hidden = cell.hidden_size
+    plain = make_cell(cell.weight.shape[0] - hidden, hidden, episodic=False)
+    shared = cell.weight[:, : 4 * hidden], cell.bias[: 4 * hidden]
+    return eqx.tree_at(lambda c: (c.weight, c.bias), plain, shared)
+
+
+def gate_weights(cell: EpisodicLSTMCell) -> dict[str, lstm.GateWeights]:
+    hidden = cell.hidden_size
+    weight, bias = np.asarray(cell.weight, float), np.asarray(cell.bias, float)
+    gates = {}
+    for block, name in enumerate(ORDER if cell.episodic else ORDER[:4]):
+        columns = slice(block * hidden, (block + 1) * hidden)
+        x, h = weight[:-hidden, columns].T, weight[-hidden:, columns].T
+        gates[name] = lstm.GateWeights(x, h, bias[columns])
+    return gates
+
+
+def random_inputs(cell: EpisodicLSTMCell, seed: int) -> tuple[np.ndarray, ...]:
+    """x, c, h, c_ep."""
+    hidden = cell.hidden_size
+    sizes = (cell.weight.shape[0] - hidden, hidden, hidden, hidden)
+    rng = np.random.default_rng(seed)
+    return tuple(rng.normal(size=size).astype(np.float32) for size in sizes)
+
+
+def test_one_unit_by_hand() -> None:
+    ln2, ln3, atanh_half = math.log(2), math.log(3), math.atanh(0.5)
+    #              i    f    o    c_in         r
+    w_x = np.array([ln3, 0.0, 1.0, atanh_half, ln2])
+    w_h = np.array([ln3, ln3, 2.0, 0.0, ln2])
+    bias = np.array([0.0, 0.0, 0.0, -atanh_half, ln2])
+    cell = make_cell(1, 1)
+    cell = eqx.tree_at(lambda c: (c.weight, c.bias), cell, (jnp.array([w_x, w_h]), jnp.array(bias)))
+    state = LSTMState(c=jnp.array([2.0]), h=jnp.array([-1.0]))
+    # With x = 2 and h = −1 the gates see ln 3, −ln 3, 0 and ln 4, and c_in = tanh(atanh ½).
+    (c, h), gates = step(cell, jnp.array([2.0]), state, jnp.array([-1.0]))
+    np.testing.assert_allclose([g[0] for g in gates], [0.75, 0.25, 0.5, 0.8], rtol=1e-6)
+    # c = ¾·½ + ¼·2 − ⅘·1 = 0.075;  h = ½ tanh 0.075 = ½ (0.075 − 0.075³/3 + …)
+    np.testing.assert_allclose(c, [0.075], rtol=1e-5)
+    np.testing.assert_allclose(h, [0.0374298], rtol=1e-5)
+
+
+@pytest.mark.parametrize("episodic", [True, False])
+def test_a_step_is_that_of_the_twin(episodic: bool) -> None:
+    cell = make_cell(episodic=episodic)
+    for seed in range(3):
+        x, c, h, c_ep = random_inputs(cell, seed)
+        new_c, new_h, new_gates = lstm.step(gate_weights(cell), x, c, h, c_ep if episodic else None)
+        state, gates = step(
+            cell, jnp.array(x), LSTMState(jnp.array(c), jnp.array(h)), jnp.array(c_ep)
+        )
+        np.testing.assert_allclose(state.c, new_c, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(state.h, new_h, rtol=1e-5, atol=1e-6)
+        for name, gate in gates._asdict().items():
+            np.testing.assert_allclose(gate, new_gates[name], rtol=1e-5, atol=1e-6)
+
+
+def test_without_a_memory_the_episodic_lstm_is_the_plain_one() -> None:
+    cell = make_cell()
+    x, c, h, c_ep = map(jnp.array, random_inputs(cell, 0))
+    state = LSTMState(c, h)
+    plain, plain_gates = step(without_pathway(cell), x, state)
+    for nothing in (None, jnp.zeros_like(c_ep)):
+        episodic, gates = step(cell, x, state, nothing)
+        # The matrix product of five blocks may round differently from that of four.
+        np.testing.assert_allclose(episodic.c, plain.c, rtol=1e-6)
+        np.testing.assert_allclose(episodic.h, plain.h, rtol=1e-6)
+        np.testing.assert_allclose(gates[:3], plain_gates[:3], rtol=1e-6)
+
+
+def test_the_plain_lstm_ignores_memories_and_has_no_r_gate() -> None:
+    cell = make_cell(episodic=False)
+    x, c, h, c_ep = map(jnp.array, random_inputs(cell, 0))
+    alone, gates = step(cell, x, LSTMState(c, h))
+    offered, _ = step(cell, x, LSTMState(c, h), c_ep)
+    np.testing.assert_array_equal(alone, offered)
+    assert gates.r.tolist() == [0, 0, 0, 0]
+    assert cell.weight.shape == (3 + 4, 4 * 4)
+    assert make_cell(episodic=True).weight.shape == (3 + 4, 5 * 4)
+
+
+def test_a_memory_enters_raw_through_the_r_gate() -> None:
+    # A tanh on the way in, as in other implementations, would flatten large memories.
+    cell = make_cell()
+    x, c, h, _ = map(jnp.array, random_inputs(cell, 0))
+    without, gates = step(cell, x, LSTMState(c, h))
+    assert np.all((gates.r > 0) & (gates.r < 1))
+    for size in (1.0, 100.0, -10_000.0):
+        reinstated, _ = step(cell, x, LSTMState(c, h), jnp.full(4, size))
+        np.testing.assert_allclose(reinstated.c - without.c, gates.r * size, rtol=1e-3)
+
+
+def test_each_unit_has_an_r_gate_of_its_own_and_gets_its_own_memory() -> None:
+    cell = make_cell()
+    x, c, h, _ = map(jnp.array, random_inputs(cell, 0))
+    without, gates = step(cell, x, LSTMState(c, h))
+    assert len(set(gates.r.tolist())) == 4
+    reinstated, _ = step(cell, x, LSTMState(c, h), jnp.array([0, 0, 5.0, 0]))
+    assert (reinstated.c != without.c).tolist() == [False, False, True, False]
+
+
+def test_the_r_gate_does_not_depend_on_the_memory() -> None:
+    cell = make_cell()
+    x, c, h, c_ep = map(jnp.array, random_inputs(cell, 0))
+    np.testing.assert_array_equal(
+        step(cell, x, LSTMState(c, h), c_ep)[1].r, step(cell, x, LSTMState(c, h))[1].r
+    )
+
+
+def test_only_the_forget_gate_starts_with_a_bias() -> None:
+    cell = EpisodicLSTMCell(3, 2, forget_bias=1.5, key=jax.random.key(0))
+    assert cell.bias.tolist() == [0, 0, 1.5, 1.5, 0, 0, 0, 0, 0, 0]
+    assert jnp.abs(cell.weight).max() <= 2**-0.5
+    assert all(s.tolist() == [0, 0] for s in cell.initial_state())
+
+
+def test_cell_and_memory_serve_in_a_loop_of_ones_own() -> None:
+    cell, dnd = make_cell(input_size=2, hidden_size=4), DND(capacity=3)
+    read, write, memory = jax.jit(dnd.read), jax.jit(dnd.write), dnd.empty(2, 4)
+    contexts = jnp.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    stored: list[Array] = []
+    for episode, context in enumerate(contexts):
+        state = cell.initial_state()
+        retrieval, memory = read(memory, context)
+        if episode == 2:  # the first context again
+            np.testing.assert_array_equal(retrieval.value, stored[0])
+        for _ in range(2):
+            state, _ = step(cell, jnp.ones(2), state, retrieval.value)
+        memory = write(memory, context, state.c)
+        stored.append(state.c)
+    assert not np.allclose(stored[0], stored[2])  # the memory went on from where it was
+
+
+def test_cell_and_memory_import_nothing_of_the_rest() -> None:
+    code = (
+        "import sys, reinstate.cell, reinstate.memory\n"
+        "print(*sorted(m for m in sys.modules if m.startswith('reinstate')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    needed = ["reinstate", "reinstate.cell", "reinstate.errors", "reinstate.memory"]
+    assert done.stdout.split() == needed

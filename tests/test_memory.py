@@ -1,0 +1,326 @@
+from collections.abc import Callable
+from functools import cache, partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jax import Array
+
+from reference.dnd import Dictionary, blend, distance_between
+from reinstate.errors import UserError
+from reinstate.memory import DND, Memory, Retrieval
+
+DISTANCES = ["cosine", "euclidean"]
+KEY_SIZE, VALUE_SIZE = 4, 2
+
+# All binary strings, the empty direction among them. Their dot products and squared distances are
+# small integers, so whatever is tied in mathematics is tied to the bit.
+BINARY = np.array(list(np.ndindex((2,) * KEY_SIZE)), np.float32)
+GAUSSIAN = np.random.default_rng(0).normal(size=(16, KEY_SIZE)).astype(np.float32)
+
+
+@cache
+def compiled(dnd: DND) -> tuple:
+    return jax.jit(dnd.write), jax.jit(dnd.read)
+
+
+def filled(dnd: DND, *entries: tuple[list[float], list[float]]) -> Memory:
+    memory = dnd.empty(len(entries[0][0]), len(entries[0][1]))
+    for key, value in entries:
+        memory = write(dnd, memory, key, value)
+    return memory
+
+
+def write(dnd: DND, memory: Memory, key: list[float], value: list[float]) -> Memory:
+    after: Memory = compiled(dnd)[0](memory, np.array(key, np.float32), np.array(value, np.float32))
+    return after
+
+
+def read(dnd: DND, memory: Memory, query: list[float]) -> tuple[Retrieval, Memory]:
+    out: tuple[Retrieval, Memory] = compiled(dnd)[1](memory, np.array(query, np.float32))
+    return out
+
+
+def stored(memory: Memory) -> dict[tuple[float, ...], list[float]]:
+    full = np.asarray(memory.written) > 0
+    keys, values = np.asarray(memory.keys)[full], np.asarray(memory.values)[full]
+    return {tuple(k.tolist()): v.tolist() for k, v in zip(keys, values, strict=True)}
+
+
+def test_inverse_kernel_of_squared_euclidean_distance_by_hand() -> None:
+    dnd = DND(capacity=5, k=2, distance="euclidean", delta=1.0)
+    memory = filled(dnd, ([1, 0], [10.0]), ([0, 5], [99.0]), ([0, 3], [30.0]))
+    retrieval, _ = read(dnd, memory, [0, 0])
+    # Distances 1 and 9 (25 is too far); kernel 1/2 and 1/10; weights 5/6 and 1/6.
+    assert retrieval.distances.tolist() == [1.0, 9.0]
+    np.testing.assert_allclose(retrieval.weights, [5 / 6, 1 / 6], rtol=1e-6)
+    np.testing.assert_allclose(retrieval.value, [40 / 3], rtol=1e-6)
+
+
+def test_inverse_kernel_of_cosine_distance_by_hand() -> None:
+    dnd = DND(capacity=5, k=2, distance="cosine", delta=0.1)
+    memory = filled(dnd, ([-1, 0], [99.0]), ([0, 7], [16.0]), ([3, 4], [32.0]))
+    retrieval, _ = read(dnd, memory, [2, 0])
+    # Distances 1 − 3/5 and 1 (2 is too far); kernel 2 and 10/11; weights 22/32 and 10/32.
+    np.testing.assert_allclose(retrieval.distances, [0.4, 1.0], rtol=1e-6)
+    np.testing.assert_allclose(retrieval.weights, [0.6875, 0.3125], rtol=1e-6)
+    np.testing.assert_allclose(retrieval.value, [27.0], rtol=1e-6)
+
+
+operations = st.lists(
+    st.tuples(st.sampled_from(["write", "write", "read"]), st.integers(0, 15), st.integers(-9, 9)),
+    min_size=1,
+    max_size=20,
+)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize(("capacity", "k"), [(1, 1), (3, 1), (3, 3), (6, 2)])
+@given(operations=operations, table=st.sampled_from([BINARY, GAUSSIAN]))
+def test_any_sequence_of_writes_and_reads_is_that_of_the_twin(
+    distance: str, capacity: int, k: int, operations: list[tuple[str, int, int]], table: np.ndarray
+) -> None:
+    dnd = DND(capacity, k, distance, delta=0.01)  # type: ignore[arg-type]
+    write, read = compiled(dnd)
+    memory = dnd.empty(KEY_SIZE, VALUE_SIZE)
+    twin = Dictionary(capacity, k, distance, dnd.delta, VALUE_SIZE)
+    for name, row, number in operations:
+        key = table[row]
+        if name == "write":
+            value = np.array([number, row], float)
+            memory = write(memory, key, value.astype(np.float32))
+            twin.write(key.astype(float), value)
+        else:
+            retrieval, memory = read(memory, key)
+            value, neighbours, weights, distances = twin.read(key.astype(float))
+            missing = k - len(neighbours)
+            for entry, slot in zip(neighbours, retrieval.slots, strict=False):
+                np.testing.assert_array_equal(memory.keys[slot], entry.key)
+            np.testing.assert_allclose(
+                retrieval.distances, distances + missing * [np.inf], atol=1e-6
+            )
+            np.testing.assert_allclose(retrieval.weights, weights + missing * [0], atol=1e-4)
+            np.testing.assert_allclose(retrieval.value, value, atol=2e-3)
+        assert stored(memory) == {tuple(e.key): e.value.tolist() for e in twin.entries}
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_ties_go_to_the_newest(distance: str) -> None:
+    dnd = DND(capacity=4, distance=distance)  # type: ignore[arg-type]
+    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]), ([-1, -1], [3.0]))
+    assert read(dnd, memory, [1, 1])[0].value.tolist() == [2.0]
+    # Written again, the old key is the newest; its slot is still the first.
+    memory = write(dnd, memory, [1, 0], [4.0])
+    assert read(dnd, memory, [1, 1])[0].value.tolist() == [4.0]
+
+
+def test_neighbours_in_a_tie_come_newest_first() -> None:
+    dnd = DND(capacity=4, k=3, distance="euclidean")
+    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]), ([-1, 0], [3.0]), ([0, -1], [4.0]))
+    retrieval, _ = read(dnd, memory, [0, 0])
+    assert retrieval.slots.tolist() == [3, 2, 1]
+    np.testing.assert_allclose(retrieval.value, [3.0], rtol=1e-6)
+
+
+def test_an_exact_duplicate_overwrites_in_place() -> None:
+    dnd = DND(capacity=2)
+    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]), ([1, 0], [3.0]))
+    assert memory.keys.tolist() == [[1, 0], [0, 1]]
+    assert memory.values.tolist() == [[3.0], [2.0]]
+
+
+def test_a_zero_key_is_stored_and_is_no_duplicate_of_an_empty_slot() -> None:
+    dnd = DND(capacity=4, distance="euclidean")
+    memory = filled(dnd, ([0, 0], [1.0]), ([1, 0], [2.0]), ([0, 0], [3.0]))
+    assert stored(memory) == {(0, 0): [3.0], (1, 0): [2.0]}
+
+
+def test_a_full_memory_forgets_what_was_not_used_for_longest() -> None:
+    dnd = DND(capacity=2)
+    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]), ([1, 1], [3.0]))
+    assert stored(memory) == {(0, 1): [2.0], (1, 1): [3.0]}
+
+
+def test_reading_counts_as_use() -> None:
+    dnd = DND(capacity=2)
+    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]))
+    _, memory = read(dnd, memory, [1, 0])
+    memory = write(dnd, memory, [1, 1], [3.0])
+    assert stored(memory) == {(1, 0): [1.0], (1, 1): [3.0]}
+
+
+def test_reading_does_not_make_an_entry_newer() -> None:
+    dnd = DND(capacity=2)
+    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]))
+    _, memory = read(dnd, memory, [1, 0])
+    assert read(dnd, memory, [1, 1])[0].value.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_an_empty_memory_gives_zeros_infinitely_far_away(distance: str) -> None:
+    dnd = DND(capacity=4, k=3, distance=distance)  # type: ignore[arg-type]
+    retrieval, memory = read(dnd, dnd.empty(2, 3), [1, 0])
+    assert retrieval.value.tolist() == [0, 0, 0]
+    assert retrieval.weights.tolist() == [0, 0, 0]
+    assert retrieval.distances.tolist() == [np.inf] * 3
+    assert stored(memory) == {}
+
+
+def test_fewer_entries_than_k_share_all_the_weight() -> None:
+    dnd = DND(capacity=4, k=3, distance="euclidean", delta=1.0)
+    memory = filled(dnd, ([1, 0], [3.0]), ([0, 1], [5.0]))
+    retrieval, memory = read(dnd, memory, [0, 0])
+    assert retrieval.weights.tolist() == [0.5, 0.5, 0.0]
+    assert retrieval.distances.tolist() == [1.0, 1.0, np.inf]
+    assert retrieval.value.tolist() == [4.0]
+    # The empty slots that filled up the k are still the first to be written.
+    memory = write(dnd, memory, [2, 2], [7.0])
+    assert len(stored(memory)) == 3
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_a_single_neighbour_comes_back_whole_however_far(distance: str) -> None:
+    dnd = DND(capacity=4, distance=distance)  # type: ignore[arg-type]
+    value, queries = [0.1, -1 / 3], [[1.0, 0.0], [0.3, 0.7], [-5.0, 0.0], [0.0, 0.0]]
+    memory = filled(dnd, ([1, 0], value))
+    for query in queries:
+        retrieval, _ = read(dnd, memory, query)
+        assert retrieval.weights.tolist() == [1.0]
+        np.testing.assert_array_equal(retrieval.value, np.array(value, np.float32))
+
+
+def test_reading_changes_no_entry() -> None:
+    dnd = DND(capacity=2)
+    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]))
+    _, after = read(dnd, memory, [1, 0])
+    assert stored(after) == stored(memory)
+    np.testing.assert_array_equal(after.written, memory.written)
+
+
+Arguments = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def random_memory(seed: int) -> Arguments:
+    """Keys, values and a query in general position."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(5, 3)), rng.normal(size=(5, 2)), rng.normal(size=3)
+
+
+def to_float32(*arrays: np.ndarray) -> list[np.ndarray]:
+    return [x.astype(np.float32) for x in arrays]
+
+
+def recall(dnd: DND, keys: Array, values: Array, query: Array) -> Array:
+    """A number made of what a read returns after the keys were written, so gradients pass both."""
+    memory = dnd.empty(keys.shape[1], values.shape[1])
+    memory, _ = jax.lax.scan(lambda m, kv: (dnd.write(m, *kv), None), memory, (keys, values))
+    return dnd.read(memory, query)[0].value @ jnp.array([1.0, -2.0])
+
+
+@cache
+def recall_gradient(dnd: DND) -> Callable[..., tuple[Array, Array, Array]]:
+    return jax.jit(jax.grad(partial(recall, dnd), argnums=(0, 1, 2)))
+
+
+def slope(f: Callable[..., float], arguments: Arguments, which: int) -> np.ndarray:
+    """Central differences of f by one of its arguments, one coordinate at a time."""
+    out = np.zeros_like(arguments[which])
+    for place in np.ndindex(out.shape):
+        ends = []
+        for step in (-1e-5, 1e-5):
+            nudged = [x.copy() for x in arguments]
+            nudged[which][place] += step
+            ends.append(f(*nudged))
+        out[place] = (ends[1] - ends[0]) / 2e-5
+    return out
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_gradients_of_a_blend_are_the_slopes_of_the_twin(distance: str) -> None:
+    dnd = DND(capacity=5, k=3, distance=distance, delta=0.1)  # type: ignore[arg-type]
+
+    def slow(keys: np.ndarray, values: np.ndarray, query: np.ndarray) -> float:
+        ranked = sorted((distance_between(k, query, distance), i) for i, k in enumerate(keys))[:3]
+        value, _ = blend([d for d, _ in ranked], [values[i] for _, i in ranked], dnd.delta)
+        return float(value @ [1.0, -2.0])
+
+    for seed in range(3):
+        arguments = random_memory(seed)
+        gradients = recall_gradient(dnd)(*to_float32(*arguments))
+        for argument, gradient in enumerate(gradients):
+            slopes = slope(slow, arguments, argument)
+            assert np.abs(slopes).max() > 1e-2
+            np.testing.assert_allclose(gradient, slopes, atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_a_single_neighbour_passes_gradient_to_its_value_alone(distance: str) -> None:
+    dnd = DND(capacity=5, k=1, distance=distance)  # type: ignore[arg-type]
+    for seed in range(3):
+        keys, values, query = random_memory(seed)
+        by_keys, by_values, by_query = recall_gradient(dnd)(*to_float32(keys, values, query))
+        nearest = min(range(5), key=lambda i: distance_between(keys[i], query, distance))
+        np.testing.assert_allclose(by_values, np.eye(5)[:, [nearest]] * [[1.0, -2.0]])
+        # κ/κ is 1, but its derivative is a difference of equal numbers: zero up to rounding.
+        np.testing.assert_allclose(by_keys, np.zeros((5, 3)), atol=1e-5)
+        np.testing.assert_allclose(by_query, np.zeros(3), atol=1e-5)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_gradients_are_finite_where_there_is_no_direction(distance: str) -> None:
+    dnd = DND(capacity=5, k=3, distance=distance, delta=0.1)  # type: ignore[arg-type]
+    keys, values, _ = to_float32(*random_memory(0))
+    keys[1] = 0
+    for query in (np.zeros(3, np.float32), keys[0]):
+        for gradient in recall_gradient(dnd)(keys, values, query):
+            assert np.all(np.isfinite(gradient))
+
+
+def test_gradients_are_finite_where_the_memory_is_empty() -> None:
+    dnd = DND(capacity=3, k=2)
+    empty = dnd.empty(2, 2)
+    gradient = jax.jit(jax.grad(lambda q: dnd.read(empty, q)[0].value.sum()))(jnp.zeros(2))
+    assert gradient.tolist() == [0, 0]
+
+
+def test_lanes_are_independent_memories() -> None:
+    dnd, lanes = DND(capacity=3, k=2), 4
+    rng = np.random.default_rng(0)
+    keys = rng.normal(size=(lanes, 5, 3)).astype(np.float32)
+    values = rng.normal(size=(lanes, 5, 2)).astype(np.float32)
+    queries = rng.normal(size=(lanes, 3)).astype(np.float32)
+
+    def fill_and_read(keys: Array, values: Array, query: Array) -> tuple[Retrieval, Memory]:
+        memory = dnd.empty(3, 2)
+        memory, _ = jax.lax.scan(lambda m, kv: (dnd.write(m, *kv), None), memory, (keys, values))
+        return dnd.read(memory, query)
+
+    together = jax.jit(jax.vmap(fill_and_read))(keys, values, queries)
+    alone = jax.jit(fill_and_read)
+    for lane in range(lanes):
+        one = alone(keys[lane], values[lane], queries[lane])
+        jax.tree.map(
+            lambda batch, x, lane=lane: np.testing.assert_allclose(batch[lane], x, rtol=1e-5),
+            together,
+            one,
+        )
+
+
+def test_more_neighbours_than_slots_name_the_fix() -> None:
+    with pytest.raises(UserError, match="raise capacity or lower k"):
+        DND(capacity=2, k=3)
+    DND(capacity=3, k=3)
+
+
+@pytest.mark.parametrize("settings", [{"capacity": 0}, {"k": 0}, {"k": -1}, {"delta": 0.0}])
+def test_sizes_must_be_positive(settings: dict) -> None:
+    with pytest.raises(UserError, match="must be positive"):
+        DND(**settings)
+
+
+def test_an_unknown_distance_names_the_known() -> None:
+    with pytest.raises(UserError, match="choose cosine or euclidean"):
+        DND(distance="manhattan")  # type: ignore[arg-type]
