@@ -152,14 +152,17 @@ def test_actions_are_told_apart() -> None:
     assert len(seen) == 4
 
 
-def test_an_episode_starts_from_zero_by_default() -> None:
-    assert make("epl2rl").start is None
-    np.testing.assert_array_equal(make("epl2rl").initial_state(), np.zeros((2, 5)))
+@pytest.mark.parametrize("learned", [False, True])
+def test_an_episode_starts_from_zero_before_training(learned: bool) -> None:
+    network = Network(hidden_size=5, learned_start=learned)
+    build = partial(make_agent, "epl2rl", WORLD, network)
+    start = jax.jit(lambda key: build(key=key).initial_state())(jax.random.key(0))
+    np.testing.assert_array_equal(start, np.zeros((2, 5)))
+    assert (make("epl2rl", network).start is not None) == learned
 
 
 def test_a_learned_start_is_a_parameter_with_a_gradient() -> None:
     agent = make("epl2rl", Network(hidden_size=5, learned_start=True))
-    np.testing.assert_array_equal(agent.initial_state(), np.zeros((2, 5)))
 
     @eqx.filter_jit
     @eqx.filter_grad

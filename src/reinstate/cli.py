@@ -6,13 +6,16 @@ Results go to standard output, progress to standard error. A mistake is one line
 import contextlib
 import io
 import json
+import os
 import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic
 
 import tyro
 from rich.console import Console
@@ -20,7 +23,7 @@ from rich.table import Table
 
 from reinstate import devices
 from reinstate.agent import AGENTS
-from reinstate.errors import UserError, nearest
+from reinstate.errors import UserError, nearest, require_positive
 from reinstate.evaluation import Evaluation
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
@@ -28,14 +31,15 @@ from reinstate.progress import Reporter
 from reinstate.reproduction import (
     find_experiment,
     judge,
-    load_run,
+    load_state,
+    open_run,
     record_of,
     reproduce,
-    train_run,
+    start_run,
 )
-from reinstate.runs import write_json, write_record
-from reinstate.settings import Settings
-from reinstate.training import Stopped
+from reinstate.runs import Run, require_new, write_json, write_record
+from reinstate.settings import Settings, W
+from reinstate.training import Stopped, train
 
 HELP = """\
 reinstate: meta-learning agents with an episodic memory (Ritter et al., ICML 2018)
@@ -58,41 +62,47 @@ overridden by name; `reinstate train barcode-bandits --help` explains them all.
 
 
 @dataclass(frozen=True)
-class TrainOptions:
-    """Train one agent."""
+class ListOptions:
+    """The experiments, agents and presets there are."""
 
-    settings: Settings
-    agent: str = "epl2rl"
-    """Which agent; `reinstate list` describes them."""
-    preset: str = "quick"
+    json: bool = False
+    """Print them as JSON."""
+
+
+@dataclass(frozen=True)
+class Options(Generic[W]):
+    """What `train` and `reproduce` share; their defaults depend on the experiment."""
+
+    settings: Annotated[Settings[W], tyro.conf.arg(name="")]
+    preset: str
     """Where defaults come from: quick (a laptop's CPU) or paper (an accelerator)."""
-    out: Path = Path("runs/new")
-    """Folder of the run."""
+    out: Path
+    """Folder for all that is written."""
     resume: bool = False
-    """Continue the run in --out from its last checkpoint."""
+    """Continue what an interrupted call left in --out."""
     checkpoint_every: int = 25
     """Epochs between checkpoints; one is also written when training ends or is interrupted."""
     json: bool = False
     """Print the result as JSON."""
 
+    def __post_init__(self) -> None:
+        require_positive(checkpoint_every=self.checkpoint_every)
+
 
 @dataclass(frozen=True)
-class ReproduceOptions:
-    """Reproduce an experiment: train its agents, judge them, draw the figure."""
+class TrainOptions(Options[W]):
+    """Train one agent, several seeds at once, into a run folder."""
 
-    settings: Settings
+    agent: str = "epl2rl"
+    """Which agent; `reinstate list` describes them."""
+
+
+@dataclass(frozen=True)
+class ReproduceOptions(Options[W]):
+    """Train an experiment's agents, judge them with frozen weights, draw the figure."""
+
     agents: tuple[str, ...] = ()
     """Which agents; by default those the paper shows."""
-    preset: str = "quick"
-    """Where defaults come from: quick (a laptop's CPU) or paper (an accelerator)."""
-    out: Path = Path("reproduction")
-    """Folder for results.json, the figures and one run an agent."""
-    resume: bool = False
-    """Continue what an interrupted call left in --out."""
-    checkpoint_every: int = 25
-    """Epochs between checkpoints."""
-    json: bool = False
-    """Print results.json instead of tables."""
 
 
 @dataclass(frozen=True)
@@ -119,27 +129,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if not arguments or arguments[0] in ("-h", "--help", "help"):
             print(HELP, end="")
+        elif arguments[0] == "--version":
+            print(version("reinstate"))
         elif arguments[0] not in verbs:
             raise UserError(nearest("verb", arguments[0], verbs))
         else:
             verbs[arguments[0]](arguments[1:])
         return 0
-    except UserError as error:
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (UserError, OSError) as error:
         print(f"reinstate: {error}", file=sys.stderr)
         return 2
     except (Stopped, KeyboardInterrupt) as stop:
-        print(f"reinstate: {stop or 'interrupted'}", file=sys.stderr)
+        print(f"reinstate: {str(stop) or 'interrupted'}", file=sys.stderr)
         return 130
 
 
 def list_command(arguments: list[str]) -> None:
-    @dataclass(frozen=True)
-    class ListOptions:
-        """The experiments, agents and presets there are."""
-
-        json: bool = False
-        """Print them as JSON."""
-
     options = parse(ListOptions, arguments, ListOptions(), "reinstate list")
     experiments = {
         e.name: {
@@ -156,9 +164,7 @@ def list_command(arguments: list[str]) -> None:
         print(json.dumps({"experiments": experiments, "agents": agents}, indent=1))
         return
     print("experiments")
-    for name, e in experiments.items():
-        presets = ", ".join(e["presets"])
-        print(f"  {name:18} {e['summary']} (section {e['section']}; presets {presets})")
+    print_experiments()
     print("agents")
     for name, summary in agents.items():
         print(f"  {name:18} {summary}")
@@ -166,25 +172,14 @@ def list_command(arguments: list[str]) -> None:
 
 def train_command(arguments: list[str]) -> None:
     experiment, rest = take_experiment("train", arguments)
-    preset = peek(rest, "--preset", "quick")
-    agent = peek(rest, "--agent", "epl2rl")
-    default = TrainOptions(
-        experiment.preset(preset), agent, preset, Path("runs") / f"{experiment.name}-{agent}"
-    )
-    options = parse(
-        typed(TrainOptions, experiment), rest, default, f"reinstate train {experiment.name}"
-    )
+    preset, agent = peek(rest, "--preset", "quick"), peek(rest, "--agent", "epl2rl")
+    out = Path("runs") / f"{experiment.name}-{agent}"
+    default = TrainOptions(experiment.preset(preset), preset, out, agent=agent)
+    kind = TrainOptions[experiment.world]  # type: ignore[name-defined]
+    options = parse(kind, rest, default, f"reinstate train {experiment.name}")
     devices.use_all_cores()
-    reporter = Reporter(quiet=options.json)
-    trained = train_run(
-        experiment,
-        options.agent,
-        options.settings,
-        options.out,
-        reporter,
-        resume=options.resume,
-        checkpoint_every=options.checkpoint_every,
-    )
+    run = start_run(experiment, options.agent, options.settings, options.out, options.resume)
+    trained = train(options.agent, options.settings, run, Reporter(), options.checkpoint_every)
     last = trained.metrics[-1]
     if options.json:
         print(json.dumps({"run": str(options.out), "last": last}))
@@ -195,24 +190,24 @@ def train_command(arguments: list[str]) -> None:
 
 
 def evaluate_command(arguments: list[str]) -> None:
-    if not arguments or arguments[0] in ("-h", "--help"):
-        arguments = ["RUN", "--help"]
-    elif arguments[0].startswith("-"):
-        raise UserError("evaluate needs a run folder first: reinstate evaluate RUN")
-    path, rest = Path(arguments[0]), arguments[1:]
-    if any(flag in rest for flag in ("-h", "--help")):
-        default = Evaluation()
-    else:
-        devices.use_all_cores()
-        agent, settings, state = load_run(
-            path, Path(c) if (c := peek(rest, "--checkpoint", "")) else None
-        )
-        default = settings.evaluation
-    options = parse(EvaluateOptions, rest, EvaluateOptions(default), "reinstate evaluate RUN")
+    program = "reinstate evaluate RUN"
+    if wants_help(arguments):
+        parse(EvaluateOptions, ["--help"], EvaluateOptions(Evaluation()), program)
+    if not arguments or arguments[0].startswith("-"):
+        raise UserError(f"evaluate needs a run folder first: {program}")
+    path = Path(arguments[0])
+    agent, settings = open_run(path)
+    default = EvaluateOptions(settings.evaluation)
+    options = parse(EvaluateOptions, arguments[1:], default, program)
     settings = replace(settings, evaluation=options.evaluation)
-    record = record_of(agent, settings, state)
+    if options.record:
+        require_new(options.record, "--record")
+    devices.use_all_cores()
+    state = load_state(path, agent, settings, options.checkpoint)
+    with Reporter().working(f"{agent}: judging with frozen weights"):
+        record = record_of(agent, settings, state)
     verdict = judge(record)
-    write_json(path / "evaluation.json", verdict)
+    write_json(Run(path).evaluation_path, verdict)
     if options.record:
         write_record(options.record, record)
     if options.json:
@@ -224,16 +219,16 @@ def evaluate_command(arguments: list[str]) -> None:
 def reproduce_command(arguments: list[str]) -> None:
     experiment, rest = take_experiment("reproduce", arguments)
     preset = peek(rest, "--preset", "quick")
-    default = ReproduceOptions(
-        experiment.preset(preset), experiment.agents, preset, Path("reproduction") / experiment.name
-    )
-    options = parse(
-        typed(ReproduceOptions, experiment), rest, default, f"reinstate reproduce {experiment.name}"
-    )
+    out = Path("reproduction") / experiment.name
+    default = ReproduceOptions(experiment.preset(preset), preset, out, agents=experiment.agents)
+    kind = ReproduceOptions[experiment.world]  # type: ignore[name-defined]
+    options = parse(kind, rest, default, f"reinstate reproduce {experiment.name}")
+    if not options.agents:
+        raise UserError("--agents needs at least one name; `reinstate list` has them")
     devices.use_all_cores()
     results = reproduce(
         experiment,
-        preset,
+        options.preset,
         options.agents,
         options.settings,
         options.out,
@@ -251,30 +246,34 @@ def reproduce_command(arguments: list[str]) -> None:
     print(f"{seconds:.0f} s; results.json and training-curves.png are in {options.out}")
 
 
+def wants_help(arguments: list[str]) -> bool:
+    return "-h" in arguments or "--help" in arguments
+
+
 def take_experiment(verb: str, arguments: list[str]) -> tuple[Experiment, list[str]]:
-    if not arguments or arguments[0].startswith("-"):
+    """The experiment that comes first; help without one teaches by an example."""
+    if arguments and not arguments[0].startswith("-"):
+        return find_experiment(arguments[0]), arguments[1:]
+    usage = f"reinstate {verb} EXPERIMENT"
+    if not wants_help(arguments):
         known = ", ".join(EXPERIMENTS)
-        raise UserError(
-            f"{verb} needs an experiment first: reinstate {verb} EXPERIMENT (known: {known})"
-        )
-    return find_experiment(arguments[0]), arguments[1:]
+        raise UserError(f"{verb} needs an experiment first: {usage} (known: {known})")
+    example = next(iter(EXPERIMENTS.values()))
+    print(f"usage: {usage} [OPTIONS]\n\nexperiments")
+    print_experiments()
+    print(f"\nEvery setting is an option. Those of {example.name}:\n")
+    return example, arguments
 
 
 def peek(arguments: list[str], flag: str, default: str) -> str:
     """A flag's value before the rest can be parsed: it decides what the other defaults are."""
-    for this, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    value = default
+    for this, following in pairwise([*arguments, default]):
         if this == flag:
-            return following
-        if this.startswith(f"{flag}="):
-            return this.removeprefix(f"{flag}=")
-    return default
-
-
-def typed(options: Any, experiment: Experiment) -> Any:
-    """The options with settings of this experiment's world, whose fields then have flags."""
-    settings = Settings[experiment.world]  # type: ignore[name-defined]
-    options.__annotations__["settings"] = Annotated[settings, tyro.conf.arg(name="")]
-    return options
+            value = following
+        elif this.startswith(f"{flag}="):
+            value = this.removeprefix(f"{flag}=")
+    return value
 
 
 def parse(options: Any, arguments: list[str], default: Any, program: str) -> Any:
@@ -295,24 +294,35 @@ def one_line(box: str) -> str:
     sections = re.split(r"(?m)^─+$", "\n".join(lines[1:-1]))
     message = " ".join(sections[0].split())
     if "Perhaps you meant" in box:
-        message += f"; did you mean {sections[1].split(':', 1)[1].split()[0]}?"
+        message += f"; did you mean {sections[1].split(':', 1)[1].split()[0].rstrip(',')}?"
     return message
 
 
+def print_experiments() -> None:
+    for e in EXPERIMENTS.values():
+        print(f"  {e.name:18} {e.summary}")
+        print(f"  {'':18} section {e.section}; presets {', '.join(e.presets)}")
+
+
 def print_agents(agents: dict[str, Any]) -> None:
-    """A table: reward with its interval, and regret at the first exposures."""
+    """A table: reward with its interval, and regret at the first exposures and the last."""
     shown = max(len(agent["by_exposure"]["exposure"]) for agent in agents.values())
-    columns = sorted({1, 2, 3, shown} & set(range(1, shown + 1)))
-    table = Table(title="frozen weights, fresh tasks", title_justify="left")
+    columns = [e for e in (1, 2, 3) if e < shown] + [shown]
+    table = Table(title="an episode, frozen weights, fresh tasks", title_justify="left")
     table.add_column("agent")
-    table.add_column("reward an episode [95%]", justify="right")
-    for exposure in columns:
-        table.add_column(f"regret, exposure {exposure}", justify="right")
+    table.add_column("reward [95%]", justify="right")
+    for e in columns:
+        table.add_column(f"{'regret ' if e == 1 else ''}{ordinal(e)}", justify="right")
     for name, agent in agents.items():
         regret = agent["by_exposure"]["regret"]["mean"]
         cells = [f"{regret[e - 1]:.2f}" if e <= len(regret) else "" for e in columns]
         table.add_row(name, with_interval(agent["reward"]), *cells)
     Console().print(table)
+
+
+def ordinal(number: int) -> str:
+    tens = number % 100 in (11, 12, 13)
+    return f"{number}{'th' if tens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def with_interval(summary: dict[str, Any]) -> str:

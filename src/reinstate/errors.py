@@ -23,6 +23,6 @@ def require_probability(**settings: float) -> None:
 def nearest(kind: str, name: str, known: Iterable[str]) -> str:
     """A message for an unknown name, with the one that was probably meant."""
     known = list(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.4)
     hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
     return f"unknown {kind} {name!r}: {hint}"

@@ -40,7 +40,7 @@ def training_curves(results: dict[str, Any], title: str) -> "Figure":
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="center right", fontsize=8)
+    axes.legend(frameon=False, loc="lower right", fontsize=8)
     return figure
 
 
@@ -59,13 +59,15 @@ def _curve(axes: "Axes", name: str, agent: dict[str, Any]) -> None:
 
 def _reference_lines(axes: "Axes", lines: dict[str, float]) -> None:
     for label, reward in lines.items():
+        lowest = reward == min(lines.values())  # its label goes below, out of the curves' way
         axes.axhline(reward, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
         axes.annotate(
             f"{label}, {reward:.2f}",
             (0.005, reward),
             xycoords=("axes fraction", "data"),
-            xytext=(0, 2),
+            xytext=(0, -2 if lowest else 2),
             textcoords="offset points",
+            verticalalignment="top" if lowest else "bottom",
             fontsize=7,
             color="0.35",
         )

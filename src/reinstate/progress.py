@@ -1,6 +1,8 @@
 """What a person sees while work goes on: a bar in a terminal, plain lines in a pipe."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from rich.console import Console
@@ -16,6 +18,16 @@ class Reporter:
 
     def note(self, text: str) -> None:
         self.console.print(text, markup=False, soft_wrap=True)
+
+    @contextmanager
+    def working(self, text: str) -> Iterator[None]:
+        """While something of unknown length goes on."""
+        if self.console.is_terminal:
+            with self.console.status(text):
+                yield
+        else:
+            self.note(text)
+            yield
 
     def track(self, label: str, total: int, done: int = 0) -> "Bar":
         return Bar(self, label, total, done)

@@ -1,6 +1,7 @@
 """An experiment from end to end: train its agents, judge them, write results and figures."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,15 @@ from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
 from reinstate.learner import TrainState
 from reinstate.progress import Reporter
-from reinstate.runs import Run, load_checkpoint, provenance, write_json
+from reinstate.runs import (
+    Run,
+    load_checkpoint,
+    provenance,
+    read_json,
+    require_empty,
+    require_same,
+    write_json,
+)
 from reinstate.settings import Settings, from_dict, to_dict
 from reinstate.training import Trained, train
 
@@ -30,43 +39,36 @@ def find_experiment(name: str) -> Experiment:
     return EXPERIMENTS[name]
 
 
-def train_run(
-    experiment: Experiment,
-    agent: str,
-    settings: Settings,
-    out: Path,
-    reporter: Reporter,
-    *,
-    resume: bool,
-    checkpoint_every: int,
-) -> Trained:
-    """One agent, all seeds, into a run on disk."""
-    settings.make_learner(agent)  # what cannot work is said before anything is written
+def start_run(
+    experiment: Experiment, agent: str, settings: Settings, out: Path, resume: bool
+) -> Run:
+    """The run on disk of one agent, new or to be continued."""
+    settings.make_learner(agent)  # refuses what cannot work before anything is written
     run = Run(out)
     run.create(
         {"experiment": experiment.name, "agent": agent, "settings": to_dict(settings)}, resume
     )
-    return train(agent, settings, run, reporter, checkpoint_every)
+    return run
 
 
-def open_run(path: Path) -> tuple[Experiment, str, Settings]:
-    """What a run on disk was, from its config."""
+def open_run(path: Path) -> tuple[str, Settings]:
+    """The agent and settings of a run on disk, from its config."""
     config = Run(path).read_config()
     experiment = find_experiment(str(config.get("experiment")))
     settings = from_dict(Settings[experiment.world], config.get("settings"))  # type: ignore[name-defined]
-    return experiment, str(config.get("agent")), settings
+    return str(config.get("agent")), settings
 
 
-def load_run(path: Path, checkpoint: Path | None = None) -> tuple[str, Settings, TrainState]:
-    """A run's agent, settings and trained state, from its last checkpoint or the one named."""
-    _, agent, settings = open_run(path)
+def load_state(
+    path: Path, agent: str, settings: Settings, checkpoint: Path | None = None
+) -> TrainState:
+    """A run's trained state, from its last checkpoint or the one named."""
     checkpoint = checkpoint or Run(path).last_checkpoint()
     if checkpoint is None:
         raise UserError(f"{path} has no checkpoint yet: train it first")
     init = devices.over_seeds(settings.make_learner(agent).init, settings.seeds)
     template = jax.eval_shape(init, jnp.array(settings.seed_range))
-    state, _ = load_checkpoint(checkpoint, template)
-    return agent, settings, state
+    return load_checkpoint(checkpoint, template)[0]
 
 
 def record_of(agent: str, settings: Settings, state: TrainState) -> Record:
@@ -106,40 +108,42 @@ def curve_of(metrics: list[dict[str, Any]], episodes_per_epoch: int) -> dict[str
 def reproduce(
     experiment: Experiment,
     preset: str,
-    agents: tuple[str, ...],
+    agents: Sequence[str],
     settings: Settings,
     out: Path,
     reporter: Reporter,
     *,
     command: str,
-    resume: bool,
-    checkpoint_every: int,
+    resume: bool = False,
+    checkpoint_every: int = 25,
 ) -> dict[str, Any]:
-    """Train and judge every agent; leave results.json and figures in `out`."""
-    if (out / "results.json").exists() and not resume:
-        raise UserError(f"{out} already holds results: add --resume, or choose another --out")
+    """Train and judge every agent; leave results.json and figures in `out`.
+
+    `seconds` are this call's: what an interrupted one spent before it does not count.
+    """
     began = time.monotonic()
-    results: dict[str, Any] = {}
-    seconds = {"compile": 0.0, "train": 0.0, "evaluate": 0.0}
+    # Whatever can be refused is refused before anything is written.
+    lines = _reference_lines(experiment, settings)
     for agent in agents:
-        trained = train_run(
-            experiment,
-            agent,
-            settings,
-            out / agent,
-            reporter,
-            resume=resume,
-            checkpoint_every=checkpoint_every,
-        )
+        settings.make_learner(agent)
+    earlier = _earlier(out, experiment, settings, resume)
+    runs = {a: start_run(experiment, a, settings, out / a, resume) for a in agents}
+    if earlier and list(earlier["agents"]) == list(runs):
+        reporter.note(f"{out} already holds these results")
+        return earlier
+    seconds = {"compile": 0.0, "train": 0.0, "evaluate": 0.0}
+    results: dict[str, Any] = {}
+    for agent, run in runs.items():
+        trained = train(agent, settings, run, reporter, checkpoint_every)
         start = time.monotonic()
-        verdict = judge(record_of(agent, settings, trained.state))
+        with reporter.working(f"{agent}: judging with frozen weights"):
+            verdict = judge(record_of(agent, settings, trained.state))
         seconds["evaluate"] += time.monotonic() - start
         seconds["compile"] += trained.compile_seconds
         seconds["train"] += trained.train_seconds
-        write_json(out / agent / "evaluation.json", verdict)
+        write_json(run.evaluation_path, verdict)
         results[agent] = _summary(settings, trained, verdict)
         reporter.note(f"{agent}: {verdict['reward']['mean']:.3f} reward an episode, frozen weights")
-    checks = [check._asdict() for check in experiment.checks(settings, results)]
     document = {
         "experiment": experiment.name,
         "preset": preset,
@@ -149,20 +153,44 @@ def reproduce(
         "settings": to_dict(settings),
         "seconds": {"total": time.monotonic() - began, **seconds},
         "agents": results,
-        "reference_lines": experiment.reference_lines(settings),
-        "checks": checks,
+        "reference_lines": lines,
+        "checks": [check._asdict() for check in experiment.checks(settings, results)],
     }
-    write_json(out / "results.json", document)
     figures.save(figures.training_curves(document, experiment.title), out / "training-curves")
+    write_json(out / "results.json", document)  # last: where it is, all else is
     return document
 
 
+def _reference_lines(experiment: Experiment, settings: Settings) -> dict[str, float]:
+    try:
+        return experiment.reference_lines(settings)
+    except ValueError as error:
+        raise UserError(f"no exact optimum to hold the agents against: {error}") from None
+
+
+def _earlier(
+    out: Path, experiment: Experiment, settings: Settings, resume: bool
+) -> dict[str, Any] | None:
+    """The results that are in `out`, if they are of the same experiment and settings."""
+    if not resume:
+        require_empty(out, "add --resume to continue what is there, or choose another --out")
+    if (out / "config.json").exists():
+        raise UserError(f"{out} holds a single run, not a reproduction: choose another --out")
+    if not (out / "results.json").exists():
+        return None
+    earlier = read_json(out / "results.json")
+    if not isinstance(earlier, dict) or not isinstance(earlier.get("agents"), dict):
+        raise UserError(f"{out / 'results.json'} is not of this program: choose another --out")
+    asked = {"experiment": experiment.name, "settings": to_dict(settings)}
+    require_same(out, {name: earlier.get(name) for name in asked}, asked)
+    return earlier
+
+
 def _summary(settings: Settings, trained: Trained, verdict: dict[str, Any]) -> dict[str, Any]:
-    steps = trained.metrics[-1]["steps"]
     return {
         "seeds": list(settings.seed_range),
-        "train_steps": steps,
-        "steps_per_second": steps / trained.train_seconds,
+        "train_steps": trained.metrics[-1]["steps"],
+        "steps_per_second": trained.steps_per_second,
         **verdict,
         "curve": curve_of(trained.metrics, settings.task.episodes_per_epoch),
     }

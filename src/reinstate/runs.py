@@ -11,8 +11,11 @@ No pickle: loading a stranger's run executes nothing.
 
 import io
 import json
+import math
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -36,28 +39,26 @@ class Run:
     def metrics_path(self) -> Path:
         return self.path / "metrics.jsonl"
 
+    @property
+    def evaluation_path(self) -> Path:
+        return self.path / "evaluation.json"
+
     def create(self, config: dict[str, Any], resume: bool) -> None:
         """Start here, or make sure that what is here is the same run."""
-        if self.path.exists() and not self.path.is_dir():
-            raise UserError(f"{self.path} is a file: choose another --out")
-        if (self.path / "config.json").exists():
-            if not resume:
-                raise UserError(
-                    f"{self.path} already holds a run: add --resume to continue it,"
-                    " or choose another --out"
-                )
-            changed = differences(self.read_config(), config)
-            if changed:
-                raise UserError(
-                    f"cannot resume {self.path} with other settings ({'; '.join(changed)}):"
-                    " repeat the run's own, or choose another --out"
-                )
-        elif self.path.exists() and any(self.path.iterdir()):
-            raise UserError(f"{self.path} is not empty and holds no run: choose another --out")
-        else:
+        if not (self.path / "config.json").exists():
+            require_empty(self.path, "it holds no run; choose another --out")
             write_json(self.path / "config.json", {"config": config, **provenance()})
+        elif not resume:
+            raise UserError(
+                f"{self.path} already holds a run: add --resume to continue it,"
+                " or choose another --out"
+            )
+        else:
+            require_same(self.path, self.read_config(), config)
 
     def read_config(self) -> dict[str, Any]:
+        if not (self.path / "config.json").exists():
+            raise UserError(f"{self.path} holds no run: it has no config.json")
         saved = read_json(self.path / "config.json")
         if not isinstance(saved, dict) or not isinstance(saved.get("config"), dict):
             raise UserError(f"{self.path / 'config.json'} is not the config of a run")
@@ -67,59 +68,72 @@ class Run:
         with _disk_errors(self.metrics_path), open(self.metrics_path, "a") as file:
             file.write(json.dumps(row) + "\n")
 
-    def read_metrics(self, up_to: int | None = None) -> list[dict[str, Any]]:
+    def read_metrics(self, up_to: float = math.inf) -> list[dict[str, Any]]:
         """The rows of epochs up to one; a last line cut short by a crash does not count."""
-        rows = []
+        rows: list[dict[str, Any]] = []
         if self.metrics_path.exists():
-            for line in self.metrics_path.read_text().splitlines():
+            for line in self.metrics_path.read_bytes().splitlines():
                 try:
                     row = json.loads(line)
-                except json.JSONDecodeError:
+                    wanted = row["epoch"] <= up_to
+                except (ValueError, TypeError, KeyError):
                     break
-                if up_to is None or row["epoch"] <= up_to:
+                if wanted:
                     rows.append(row)
         return rows
 
-    def truncate_metrics(self, epoch: int) -> None:
-        """Forget what came after a checkpoint: resuming plays it again."""
-        rows = self.read_metrics(epoch)
-        write_atomically(
-            self.metrics_path, "".join(json.dumps(row) + "\n" for row in rows).encode()
-        )
+    def write_metrics(self, rows: list[dict[str, Any]]) -> None:
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        write_atomically(self.metrics_path, lines.encode())
 
     def save_checkpoint(self, state: Any, epoch: int) -> Path:
         path = self.path / "checkpoints" / f"epoch-{epoch:05d}.safetensors"
         arrays = {name: np.asarray(_raw(leaf)) for name, leaf in _leaves(state).items()}
-        metadata = {"format": FORMAT, "epoch": str(epoch)}
-        write_atomically(path, save(arrays, metadata))
+        # One entry alone: safetensors writes several in no fixed order.
+        write_atomically(path, save(arrays, {FORMAT: str(epoch)}))
         return path
 
     def last_checkpoint(self) -> Path | None:
-        found = sorted((self.path / "checkpoints").glob("epoch-*.safetensors"))
-        return found[-1] if found else None
+        found = (self.path / "checkpoints").glob("epoch-*.safetensors")
+        # By length first: the hundred-thousandth epoch comes after epoch-99999.
+        return max(found, key=lambda path: (len(path.name), path.name), default=None)
 
 
 def load_checkpoint(path: Path, template: Any) -> tuple[Any, int]:
     """A checkpoint's state and epoch, if it fits the template (arrays, or only their shapes)."""
+    arrays, metadata = _read_safetensors(path)
+    epoch = metadata.get(FORMAT, "")
+    if not epoch.isdecimal():
+        raise UserError(f"{path} is not a checkpoint of this program: choose or restore another")
+    wanted = _leaves(template)
+    for name in sorted(wanted.keys() | arrays.keys()):
+        have = _kind(arrays[name]) if name in arrays else "nothing"
+        want = _kind(jax.eval_shape(_raw, wanted[name])) if name in wanted else "nothing"
+        if have != want:
+            raise UserError(
+                f"{path} is of another agent or other settings: {name} is {have}, expected {want}"
+            )
+    leaves = [_typed(arrays[name], leaf) for name, leaf in wanted.items()]
+    return jax.tree.unflatten(jax.tree.structure(template), leaves), int(epoch)
+
+
+def _read_safetensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    if not path.is_file():
+        raise UserError(f"{path} is no file: name a checkpoint of the run")
     try:
         with safe_open(path, "numpy") as file:
-            metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
+            return arrays, file.metadata() or {}
+    # safetensors answers a type that NumPy lacks with an AttributeError or a TypeError.
+    except (SafetensorError, OSError, AttributeError, TypeError) as error:
         raise UserError(
             f"{path} cannot be read ({error}): it is cut short or no checkpoint; delete it to"
             " continue from the one before"
         ) from None
-    if metadata.get("format") != FORMAT:
-        raise UserError(f"{path} is not a checkpoint of this program")
-    wanted = _leaves(template)
-    for name in sorted(wanted.keys() | arrays.keys()):
-        have = arrays[name].shape if name in arrays else "nothing"
-        want = jax.eval_shape(_raw, wanted[name]).shape if name in wanted else "nothing"
-        if have != want:
-            raise UserError(f"{path} is of another agent: {name} is {have}, expected {want}")
-    leaves = [_typed(arrays[name], leaf) for name, leaf in wanted.items()]
-    return jax.tree.unflatten(jax.tree.structure(template), leaves), int(metadata["epoch"])
+
+
+def _kind(array: Any) -> str:
+    return f"{array.dtype}{list(array.shape)}"
 
 
 def _leaves(tree: Any) -> dict[str, Any]:
@@ -132,21 +146,16 @@ def _is_key(leaf: Any) -> bool:
 
 def _raw(leaf: Any) -> Any:
     """Random keys as the plain integers they are made of."""
-    return (
-        jax.random.key_data(leaf)
-        if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-        else leaf
-    )
+    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
 
 
-def _typed(array: np.ndarray, leaf: Any) -> Any:
-    if _is_key(leaf):
-        return jax.random.wrap_key_data(jax.numpy.asarray(array))
-    return jax.numpy.asarray(array, leaf.dtype)
+def _typed(array: np.ndarray, leaf: Any) -> jax.Array:
+    plain = jax.numpy.asarray(array)
+    return jax.random.wrap_key_data(plain) if _is_key(leaf) else plain
 
 
 def write_record(path: Path, record: Any) -> None:
-    """Every step of an evaluation as a plain .npz; nested names are joined by dots."""
+    """Every step of an evaluation as a plain .npz; nested names are joined by dots (gates.r)."""
     arrays = {name.lstrip("."): leaf for name, leaf in _leaves(record).items()}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
@@ -181,20 +190,37 @@ def write_atomically(path: Path, content: bytes) -> None:
             beside.unlink(missing_ok=True)
 
 
-class _disk_errors:
+@contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
     """A full or read-only disk is the user's to mend: say so in one line."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(f"cannot write {path}: {reason}; what was saved before is kept") from None
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
 
-    def __enter__(self) -> None: ...
+def require_empty(path: Path, advice: str) -> None:
+    """What is new goes into a folder of its own."""
+    if path.exists() and not path.is_dir():
+        raise UserError(f"{path} is a file: choose another --out")
+    if path.exists() and any(path.iterdir()):
+        raise UserError(f"{path} is not empty: {advice}")
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, OSError):
-            reason = error.strerror or str(error)
-            raise UserError(
-                f"cannot write {self.path}: {reason}; what was saved before is kept"
-            ) from None
+
+def require_new(path: Path, flag: str) -> None:
+    if path.exists():
+        raise UserError(f"{path} exists: choose another {flag}")
+
+
+def require_same(path: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Only the same work can be resumed."""
+    changed = differences(old, new)
+    if changed:
+        raise UserError(
+            f"cannot resume {path} with other settings ({'; '.join(changed)}):"
+            " repeat the run's own, or choose another --out"
+        )
 
 
 def provenance() -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from reinstate.agent import Network
 from reinstate.errors import UserError, require_positive
@@ -13,6 +13,8 @@ from reinstate.memory import DND
 from reinstate.tasks.base import World
 
 W = TypeVar("W", bound=World)
+
+MAX_SEED = 2**31 - 1  # seeds travel as int32
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,13 @@ class Settings(Generic[W]):
 
     def __post_init__(self) -> None:
         require_positive(seeds=self.seeds)
+        for name, seed in (
+            ("first_seed", self.first_seed),
+            ("the last seed", self.seed_range[-1]),
+            ("evaluation.seed", self.evaluation.seed),
+        ):
+            if not 0 <= seed <= MAX_SEED:
+                raise UserError(f"{name} must lie between 0 and {MAX_SEED}, not {seed}")
         if self.evaluation.seed in self.seed_range:
             raise UserError(
                 f"evaluation.seed {self.evaluation.seed} is a training seed: choose another,"
@@ -51,14 +60,21 @@ def to_dict(settings: Any) -> dict[str, Any]:
 
 def from_dict(kind: Any, values: Any, where: str = "settings") -> Any:
     """A settings dataclass from untrusted JSON values; a wrong name or type is a UserError."""
+    plain = get_origin(kind) or kind  # Settings[BarcodeBandits] → Settings, whose task is a W
+    types = get_type_hints(plain)
+    meant = dict(zip(getattr(plain, "__parameters__", ()), get_args(kind), strict=True))
     if not isinstance(values, Mapping):
         raise UserError(f"{where} must be an object, not {values!r}")
-    names = {f.name for f in dataclasses.fields(kind)}
+    names = {f.name for f in dataclasses.fields(plain)}
     for problem, odd in (("unknown", values.keys() - names), ("missing", names - values.keys())):
         if odd:
             raise UserError(f"{where} has {problem} fields: {', '.join(sorted(odd))}")
-    types = get_type_hints(kind)
-    return kind(**{name: _value(types[name], values[name], f"{where}.{name}") for name in names})
+    return plain(
+        **{
+            name: _value(meant.get(types[name], types[name]), values[name], f"{where}.{name}")
+            for name in names
+        }
+    )
 
 
 def _value(kind: Any, value: Any, where: str) -> Any:
@@ -66,6 +82,8 @@ def _value(kind: Any, value: Any, where: str) -> Any:
         return from_dict(kind, value, where)
     if kind is float and type(value) is int:
         return float(value)
+    if get_origin(kind) is Literal and value not in get_args(kind):
+        raise UserError(f"{where} must be one of {', '.join(get_args(kind))}, not {value!r}")
     if kind in (int, float, bool, str) and type(value) is not kind:
         raise UserError(f"{where} must be {kind.__name__}, not {value!r}")
     return value

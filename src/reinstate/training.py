@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from reinstate.devices import over_seeds
-from reinstate.errors import UserError
+from reinstate.errors import UserError, require_positive
 from reinstate.learner import EpochMetrics, TrainState
 from reinstate.progress import Bar, Reporter
 from reinstate.runs import Run, load_checkpoint
@@ -25,28 +25,29 @@ class Stopped(Exception):
 
 class Trained(NamedTuple):
     state: TrainState  # every leaf with a leading axis of seeds
-    metrics: list[dict[str, Any]]  # one row an epoch
-    compile_seconds: float
+    metrics: list[dict[str, Any]]  # one row an epoch, those before a resume included
+    compile_seconds: float  # of this call, like the next
+    train_seconds: float
 
     @property
-    def train_seconds(self) -> float:
-        return sum(row["seconds"] for row in self.metrics)
+    def steps_per_second(self) -> float:
+        return self.metrics[-1]["steps"] / sum(row["seconds"] for row in self.metrics)
 
 
 def train(
     agent: str, settings: Settings, run: Run, reporter: Reporter, checkpoint_every: int = 25
 ) -> Trained:
     """Train all seeds of a run to its end, from its last checkpoint if there is one."""
+    require_positive(checkpoint_every=checkpoint_every)
     learner = settings.make_learner(agent)
     seeds = jnp.array(settings.seed_range)
-    state, epoch = _start(over_seeds(learner.init, settings.seeds), seeds, run)
-    metrics = run.read_metrics()
-    total = settings.learner.epochs
+    state, start, metrics = _start(over_seeds(learner.init, settings.seeds), seeds, run)
+    epoch, total = start, settings.learner.epochs
     if epoch >= total:
         reporter.note(f"{agent}: already trained, {total} epochs in {run.path}")
-        return Trained(state, metrics, 0.0)
+        return Trained(state, metrics, 0.0, 0.0)
     steps = learner.steps_per_epoch * settings.seeds
-    with reporter.track(agent, total, epoch) as bar, _signals() as stop:
+    with reporter.track(agent, total, epoch) as bar, _signals(reporter) as stop:
         began = time.monotonic()
         train_epoch = over_seeds(learner.train_epoch, settings.seeds).lower(state).compile()
         compile_seconds = time.monotonic() - began
@@ -63,19 +64,27 @@ def train(
             _report(bar, row, steps)
             if stop or epoch == total or epoch % checkpoint_every == 0:
                 run.save_checkpoint(state, epoch)
-            if stop and epoch < total:
-                raise Stopped(f"stopped after epoch {epoch} of {total}; --resume continues it")
-    return Trained(state, metrics, compile_seconds)
+            if stop:
+                raise Stopped(f"{agent} stopped after epoch {epoch} of {total}: --resume continues")
+    train_seconds = sum(row["seconds"] for row in metrics[start:])
+    return Trained(state, metrics, compile_seconds, train_seconds)
 
 
-def _start(init: Any, seeds: jax.Array, run: Run) -> tuple[TrainState, int]:
+def _start(init: Any, seeds: jax.Array, run: Run) -> tuple[TrainState, int, list[dict[str, Any]]]:
+    """The state, epoch and metrics from which training goes on."""
     saved = run.last_checkpoint()
     if saved is None:
-        run.truncate_metrics(0)
-        return init(seeds), 0
-    state, epoch = load_checkpoint(saved, jax.eval_shape(init, seeds))
-    run.truncate_metrics(epoch)
-    return state, epoch
+        state, epoch = init(seeds), 0
+    else:
+        state, epoch = load_checkpoint(saved, jax.eval_shape(init, seeds))
+    metrics = run.read_metrics(epoch)
+    if len(metrics) != epoch:
+        raise UserError(
+            f"{run.metrics_path} has {len(metrics)} of {epoch} epochs: delete {saved} to continue"
+            " from the checkpoint before"
+        )
+    run.write_metrics(metrics)  # forgets what came after the checkpoint: it is played again
+    return state, epoch, metrics
 
 
 def _row(epoch: int, steps: int, seconds: float, news: EpochMetrics) -> dict[str, Any]:
@@ -101,7 +110,7 @@ def _check_finite(
 
 
 @contextmanager
-def _signals() -> Iterator[list[int]]:
+def _signals(reporter: Reporter) -> Iterator[list[int]]:
     """A list that is no longer empty once SIGINT or SIGTERM came; a second signal acts at once."""
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -112,6 +121,7 @@ def _signals() -> Iterator[list[int]]:
 
     def note(number: int, frame: Any) -> None:
         came.append(number)
+        reporter.note("stopping after this epoch; a second signal stops at once")
         for each in caught:
             signal.signal(each, before[each])
 

@@ -118,8 +118,8 @@ def play_at_random(world: World, task: Any, key: Array) -> Played:
         state, reward = world.step(step_key, task, state, action)
         return state, Played(seen, expected, action, reward)
 
-    start = world.reset(key, task)
-    return jax.lax.scan(act, start, jax.random.split(key, world.episode_length))[1]
+    first, *_ = chance = jax.random.split(key, 1 + world.episode_length)
+    return jax.lax.scan(act, world.reset(first, task), chance[1:])[1]
 
 
 @pytest.fixture(scope="module")

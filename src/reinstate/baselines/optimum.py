@@ -12,7 +12,7 @@ import numpy as np
 
 from reinstate.baselines.bandits import compositional, one_exposure, own_memory
 from reinstate.baselines.elimination import elimination
-from reinstate.baselines.two_step import TwoStep, two_step_optimum
+from reinstate.baselines.two_step import two_step_optimum
 from reinstate.baselines.water_maze import water_maze_optimum
 from reinstate.errors import UserError, nearest
 from reinstate.tasks.bandits import BarcodeBandits

@@ -1,0 +1,78 @@
+"""Reward and regret by exposure, against numbers worked by hand and a slow loop."""
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reinstate.analysis.exposures import by_exposure, reward_per_episode
+from reinstate.cell import Gates
+from reinstate.evaluation import Record
+
+
+def a_record(exposure: Any, reward: Any, expected: Any, best: Any) -> Record:
+    unused: Any = np.zeros_like(reward)
+    gates = Gates(*[unused] * 4)
+    return Record(exposure, exposure, unused, reward, expected, best, gates, unused)
+
+
+def test_by_hand() -> None:
+    """One seed, one epoch: context A, then B, then A again; two pulls an episode."""
+    record = a_record(
+        exposure=np.array([[[0, 0, 1]]]),
+        reward=np.array([[[[1, 0], [1, 1], [0, 0]]]]),
+        expected=np.array([[[[0.1, 0.9], [0.1, 0.1], [0.9, 0.9]]]]),
+        best=np.full((1, 1, 3, 2), 0.9),
+    )
+    np.testing.assert_allclose(reward_per_episode(record), [1.0])
+    found = by_exposure(record)
+    assert found["exposure"] == [1, 2]
+    assert found["episodes"] == [2, 1]
+    assert found["reward"] == {"mean": [1.5, 0], "ci95": None, "per_seed": [[1.5, 0]]}
+    np.testing.assert_allclose(found["regret"]["mean"], [(0.8 + 1.6) / 2, 0.0])
+    np.testing.assert_allclose(found["regret_by_step"], [[0.8, 1.2], [0.0, 0.0]])
+
+
+def random_record(exposure: np.ndarray) -> Record:
+    rng = np.random.default_rng(1)
+    shape = (*exposure.shape, 5)
+    expected = rng.uniform(size=shape)
+    best = expected + rng.uniform(size=shape)
+    return a_record(exposure, rng.integers(0, 2, shape), expected, best)
+
+
+def test_against_a_slow_loop() -> None:
+    record = random_record(np.random.default_rng(2).integers(0, 3, (2, 7, 6)))
+    rewards, regrets = defaultdict(list), defaultdict(list)
+    for seed, epoch, episode in np.ndindex(record.exposure.shape):
+        at = seed, epoch, episode
+        group = seed, int(record.exposure[at])
+        regret, running = 0.0, []
+        for best, got in zip(
+            record.best_expected_reward[at], record.expected_reward[at], strict=True
+        ):
+            regret += best - got
+            running.append(regret)
+        rewards[group].append(sum(record.reward[at]))
+        regrets[group].append(running)
+    found = by_exposure(record)
+    assert found["exposure"] == [1, 2, 3]
+    for e in range(3):
+        assert found["episodes"][e] == len(rewards[0, e]) + len(rewards[1, e])
+        by_seed = [np.mean(regrets[s, e], axis=0) for s in range(2)]
+        for s in range(2):
+            assert found["reward"]["per_seed"][s][e] == pytest.approx(np.mean(rewards[s, e]))
+            assert found["regret"]["per_seed"][s][e] == pytest.approx(by_seed[s][-1])
+        np.testing.assert_allclose(found["regret_by_step"][e], np.mean(by_seed, axis=0))
+    assert np.shape(found["reward"]["ci95"]) == (3, 2)
+    per_seed = np.mean([[sum(r) for r in seed] for seed in record.reward.reshape(2, -1, 5)], axis=1)
+    np.testing.assert_allclose(reward_per_episode(record), per_seed)
+
+
+def test_exposures_that_a_seed_never_met_are_left_out() -> None:
+    """As an urn may have it: the first seed meets a context four times, the second only twice."""
+    found = by_exposure(random_record(np.array([[[0, 1, 2, 3]], [[0, 0, 1, 1]]])))
+    assert found["exposure"] == [1, 2]
+    assert found["episodes"] == [3, 3]
+    assert np.isfinite(found["regret"]["mean"]).all()

@@ -1,0 +1,121 @@
+"""Frozen weights on fresh keys: what a Record holds, and that nothing else changes."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from reinstate.agent import make_agent
+from reinstate.errors import UserError
+from reinstate.evaluation import Evaluation, Record, evaluate
+from reinstate.reproduction import load_state, record_of
+from tiny import TINY, trained_run
+
+EPOCHS = 200
+
+
+@pytest.fixture(scope="module")
+def uniform() -> Record:
+    """The record of one agent whose head is all zero: every arm is as likely."""
+    agent = make_agent("epl2rl", TINY.task, TINY.network, key=jax.random.key(0))
+    agent = eqx.tree_at(lambda a: (a.head.weight, a.head.bias), agent, replace_fn=jnp.zeros_like)
+
+    @eqx.filter_jit
+    def judge(seed: jax.Array) -> Record:
+        return evaluate(TINY.task, agent, TINY.memory, Evaluation(epochs=EPOCHS), seed)
+
+    return jax.tree.map(np.asarray, judge(jnp.array(1)))
+
+
+def test_shapes(uniform: Record) -> None:
+    episodes, steps = 6, 3
+    assert uniform.context_id.shape == uniform.exposure.shape == (EPOCHS, episodes)
+    for leaf in jax.tree.leaves(uniform[2:]):
+        assert leaf.shape == (EPOCHS, episodes, steps)
+
+
+def test_a_uniform_policy_earns_what_it_must(uniform: Record) -> None:
+    assert set(np.unique(uniform.reward)) == {0, 1}
+    num = uniform.reward.size
+    mean = (0.9 + 0.1 + 0.1) / 3
+    noise = 4 * np.sqrt(mean * (1 - mean) / num)
+    assert uniform.reward.mean() == pytest.approx(mean, abs=noise)
+    assert uniform.expected_reward.mean() == pytest.approx(mean, abs=noise)
+    counts = np.bincount(uniform.action.ravel(), minlength=3)
+    np.testing.assert_allclose(counts / num, 1 / 3, atol=4 * np.sqrt(2 / 9 / num))
+
+
+def test_expected_rewards_are_the_tasks_own(uniform: Record) -> None:
+    """Each context owns one arm, the three contexts of an epoch own all three."""
+    np.testing.assert_allclose(uniform.best_expected_reward, 0.9, rtol=1e-6)
+    good = np.isclose(uniform.expected_reward, 0.9)
+    assert np.isclose(uniform.expected_reward, 0.1)[~good].all()
+    arms: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for epoch, episode, step in zip(*np.nonzero(good), strict=True):
+        context = int(uniform.context_id[epoch, episode])
+        arms[epoch, context].add(int(uniform.action[epoch, episode, step]))
+    assert all(len(owned) == 1 for owned in arms.values())
+    for epoch in range(EPOCHS):
+        owned = [arm for c in range(3) for arm in arms.get((epoch, c), ())]
+        assert len(owned) == len(set(owned))
+    for rate, rewards in ((0.9, uniform.reward[good]), (0.1, uniform.reward[~good])):
+        assert rewards.mean() == pytest.approx(rate, abs=4 * np.sqrt(0.09 / rewards.size))
+
+
+def test_exposures_count_earlier_meetings(uniform: Record) -> None:
+    for contexts, exposures in zip(uniform.context_id, uniform.exposure, strict=True):
+        seen: dict[int, int] = defaultdict(int)
+        for context, exposure in zip(contexts, exposures, strict=True):
+            assert exposure == seen[context]
+            seen[context] += 1
+        assert dict(seen) == {0: 2, 1: 2, 2: 2}
+
+
+def test_the_memory_finds_a_context_that_comes_back(uniform: Record) -> None:
+    """The distance to the nearest key: none at the epoch's first episode, 0 for a known context."""
+    assert np.isinf(uniform.distance[:, 0]).all()
+    known = uniform.exposure > 0
+    np.testing.assert_allclose(uniform.distance[known], 0, atol=1e-6)
+    novel = ~known
+    novel[:, 0] = False
+    assert (uniform.distance[novel] > 0.01).all()
+    for gate in (uniform.gates.i, uniform.gates.f, uniform.gates.r):
+        assert ((gate > 0) & (gate < 1)).all()
+
+
+def test_weights_are_frozen(tmp_path: Path) -> None:
+    state = load_state(trained_run(tmp_path / "x").path, "epl2rl", TINY)
+    before = jax.tree.map(np.array, state.params)
+    records = [record_of("epl2rl", TINY, state) for _ in range(2)]
+    for one, two in zip(*map(jax.tree.leaves, records), strict=True):
+        np.testing.assert_array_equal(one, two)
+    for old, new in zip(jax.tree.leaves(before), jax.tree.leaves(state.params), strict=True):
+        np.testing.assert_array_equal(old, new)
+    assert records[0].reward.shape == (2, 3, 6, 3)  # seeds first
+    # Every seed's agent is judged on numbers of its own.
+    assert not np.array_equal(records[0].context_id[0], records[0].context_id[1])
+
+
+def test_agents_are_judged_on_epochs_they_were_not_trained_on(
+    tmp_path: Path, uniform: Record
+) -> None:
+    """The same seed draws other epochs when it trains than when it is judged."""
+
+    @jax.jit
+    def trained_on(key: jax.Array, epoch: jax.Array) -> jax.Array:
+        task_key, _ = jax.random.split(jax.random.fold_in(key, epoch))
+        return jax.vmap(TINY.task.sample_epoch)(jax.random.split(task_key, EPOCHS)).context_id
+
+    state = load_state(trained_run(tmp_path / "x").path, "epl2rl", TINY)
+    for epoch in range(4):
+        assert not np.array_equal(trained_on(state.key[1], jnp.array(epoch)), uniform.context_id)
+
+
+@pytest.mark.parametrize("epochs", [0, -1])
+def test_there_must_be_something_to_play(epochs: int) -> None:
+    with pytest.raises(UserError, match=f"epochs must be positive, not {epochs}"):
+        Evaluation(epochs=epochs)

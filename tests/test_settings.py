@@ -1,0 +1,98 @@
+"""Settings to and from untrusted JSON."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from reinstate.errors import UserError
+from reinstate.evaluation import Evaluation
+from reinstate.experiments.barcode_bandits import PAPER
+from reinstate.settings import Settings, differences, from_dict, to_dict
+from reinstate.tasks.bandits import BarcodeBandits
+from tiny import TINY
+
+URN = replace(TINY, task=BarcodeBandits(process="urn"))
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """TINY as JSON values, with the one at a dotted path replaced, or left out if it is `...`."""
+    values = json.loads(json.dumps(to_dict(TINY)))
+    inner = values
+    *parents, last = path.split(".")
+    for name in parents:
+        inner = inner[name]
+    if value is ...:
+        del inner[last]
+    else:
+        inner[last] = value
+    return values
+
+
+@pytest.mark.parametrize("settings", [TINY, PAPER, URN])
+def test_json_round_trip(settings: Settings[BarcodeBandits]) -> None:
+    values = json.loads(json.dumps(to_dict(settings)))
+    assert from_dict(Settings[BarcodeBandits], values) == settings
+
+
+def test_a_whole_number_may_stand_for_a_float() -> None:
+    back = from_dict(Settings[BarcodeBandits], changed("learner.learning_rate", 1))
+    assert back.learner.learning_rate == 1.0 and type(back.learner.learning_rate) is float
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("learner.lane", 4, "settings.learner has unknown fields: lane"),
+        ("colour", "red", "settings has unknown fields: colour"),
+        ("task.pulls", ..., "settings.task has missing fields: pulls"),
+        ("memory", ..., "settings has missing fields: memory"),
+        ("memory", [1, 2], r"settings.memory must be an object, not \[1, 2\]"),
+        ("learner.lanes", 4.0, "settings.learner.lanes must be int, not 4.0"),
+        ("learner.lanes", True, "settings.learner.lanes must be int, not True"),
+        ("learner.discount", "high", "settings.learner.discount must be float, not 'high'"),
+        ("task.trial_input", 1, "settings.task.trial_input must be bool, not 1"),
+        ("task.mapping", "any", "settings.task.mapping must be one of permutation, independent"),
+        ("learner.optimizer", None, "settings.learner.optimizer must be one of adam, rmsprop"),
+        ("task.pulls", 0, "pulls must be positive, not 0"),
+    ],
+)
+def test_untrusted_values_are_named(path: str, value: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        from_dict(Settings[BarcodeBandits], changed(path, value))
+
+
+def test_settings_that_are_no_object() -> None:
+    with pytest.raises(UserError, match="settings must be an object, not None"):
+        from_dict(Settings[BarcodeBandits], None)
+
+
+@pytest.mark.parametrize("seed", [5, 6])
+def test_agents_are_not_judged_on_a_training_seed(seed: int) -> None:
+    with pytest.raises(UserError, match=f"evaluation.seed {seed} is a training seed"):
+        replace(TINY, first_seed=5, seeds=2, evaluation=Evaluation(seed=seed))
+    replace(TINY, first_seed=5, seeds=2, evaluation=Evaluation(seed=7))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"seeds": 0}, "seeds must be positive, not 0"),
+        ({"first_seed": -1}, "first_seed must lie between 0 and 2147483647, not -1"),
+        # Seeds are int32: beyond, two of them would silently be the same.
+        ({"first_seed": 2**31 - 1}, "the last seed must lie .* not 2147483648"),
+        ({"evaluation": Evaluation(seed=2**31)}, "evaluation.seed must lie"),
+    ],
+)
+def test_impossible_seeds(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        replace(TINY, **changes)
+
+
+def test_differences() -> None:
+    old = {"a": 1, "b": {"c": {"deep": 2}, "d": 3}, "gone": 5}
+    new = {"a": 1, "b": {"c": {"deep": 4}, "d": 3}, "new": 6}
+    assert differences(old, new) == ["b.c.deep: 2 → 4", "gone: 5 → None", "new: None → 6"]
+    assert differences(old, old) == []
+    assert differences({"b": {"c": 2}}, {"b": 7}) == ["b: {'c': 2} → 7"]

@@ -1,0 +1,75 @@
+"""The smallest experiment there is, and a trained run of it that tests share.
+
+Compiling is most of what such a test costs, and the settings are always these, so that one
+compilation kept on disk serves all tests and the commands they start.
+"""
+
+import functools
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+
+from reinstate.agent import Network
+from reinstate.evaluation import Evaluation
+from reinstate.experiments.barcode_bandits import BARCODE_BANDITS, QUICK
+from reinstate.memory import DND
+from reinstate.progress import Reporter
+from reinstate.reproduction import start_run
+from reinstate.runs import Run
+from reinstate.settings import Settings
+from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.training import train
+
+_FOLDER = tempfile.TemporaryDirectory(prefix="reinstate-tests-")
+_CACHE = {
+    "jax_compilation_cache_dir": f"{_FOLDER.name}/compiled",
+    "jax_persistent_cache_min_compile_time_secs": 0.3,
+}
+for _name, _value in _CACHE.items():
+    jax.config.update(_name, _value)
+ENVIRONMENT = {**os.environ, **{name.upper(): str(value) for name, value in _CACHE.items()}}
+
+TINY: Settings[BarcodeBandits] = replace(
+    QUICK,
+    task=BarcodeBandits(num_arms=3, pulls=3, num_contexts=3, repeats=2, barcode_length=4),
+    seeds=2,
+    network=Network(hidden_size=4),
+    memory=DND(capacity=6),
+    learner=replace(QUICK.learner, lanes=4, epochs=4),
+    evaluation=Evaluation(epochs=3),
+)
+
+# The same as options of the command.
+OPTIONS = (
+    "--task.num-arms 3 --task.pulls 3 --task.num-contexts 3 --task.repeats 2"
+    " --task.barcode-length 4 --seeds 2 --network.hidden-size 4 --memory.capacity 6"
+    " --learner.lanes 4 --learner.epochs 4 --evaluation.epochs 3"
+)
+
+SILENT = Reporter(quiet=True)
+
+
+def new_run(path: Path, agent: str = "epl2rl", settings: Settings = TINY) -> Run:
+    return start_run(BARCODE_BANDITS, agent, settings, path, resume=False)
+
+
+@functools.cache
+def _trained() -> Path:
+    run = new_run(Path(_FOLDER.name) / "run")
+    train("epl2rl", TINY, run, SILENT, checkpoint_every=2)
+    return run.path
+
+
+def trained_run(path: Path) -> Run:
+    """A copy of a trained run, with checkpoints after epochs 2 and 4."""
+    return Run(Path(shutil.copytree(_trained(), path)))
+
+
+def contents(folder: Path) -> Mapping[str, bytes]:
+    """Every file under a folder: to see that nothing was overwritten or lost."""
+    return {str(p): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
