@@ -131,7 +131,7 @@ def test_version(command: Command) -> None:
 # The verbs at work
 
 
-def test_train_evaluate_and_resume(command: Command, tmp_path: Path) -> None:
+def test_train_and_resume(command: Command, tmp_path: Path) -> None:
     said = command(f"train barcode-bandits --out x --checkpoint-every 3 {OPTIONS}")
     assert said.code == 0
     assert "reward an episode in the last epoch\nreinstate evaluate x " in said.out

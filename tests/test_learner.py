@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -97,7 +98,7 @@ def test_learning_rate_reaches_its_end() -> None:
     settings = A2C(lanes=4, epochs=3, learning_rate=0.1, learning_rate_end=0.0)
     one = learner(settings)
     moved = [weights(trained(one, [0], n)) for n in range(4)]
-    steps = [np.abs(b - a).max() for a, b in zip(moved, moved[1:], strict=False)]
+    steps = [np.abs(b - a).max() for a, b in pairwise(moved)]
     assert steps[2] < 0.6 * steps[0]
 
 

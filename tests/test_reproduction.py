@@ -12,6 +12,7 @@ import jax
 import numpy as np
 import pytest
 
+from reinstate.baselines.bandits import one_exposure
 from reinstate.errors import UserError
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.learner import A2C
@@ -66,7 +67,7 @@ def test_files(out: Path) -> None:
 def test_results_say_where_they_come_from(results: dict[str, Any]) -> None:
     assert set(results) == {
         "experiment", "preset", "command", "version", "commit", "jax", "device", "settings",
-        "seconds", "agents", "reference_lines", "checks",
+        "seconds", "agents", "optimum", "baselines", "reference_lines", "checks",
     }  # fmt: skip
     assert results["experiment"] == "barcode-bandits" and results["preset"] == "quick"
     assert results["command"] == "reinstate reproduce barcode-bandits"
@@ -84,6 +85,7 @@ def test_results_of_an_agent(results: dict[str, Any], out: Path, name: str) -> N
     agent = results["agents"][name]
     assert set(agent) == {
         "seeds", "train_steps", "steps_per_second", "reward", "by_exposure", "r_gate", "curve",
+        "share_of_ceiling",
     }  # fmt: skip
     assert agent["seeds"] == [0, 1]
     assert agent["train_steps"] == 4 * 4 * 6 * 3 * 2  # epochs, lanes, episodes, pulls, seeds
@@ -106,6 +108,19 @@ def test_results_of_an_agent(results: dict[str, Any], out: Path, name: str) -> N
     assert (agent["r_gate"]["mean"] > 0) == (name == "epl2rl")
 
 
+def test_results_carry_what_they_are_held_against(results: dict[str, Any]) -> None:
+    optimum, agents = results["optimum"], results["agents"]
+    assert optimum["without_memory"] == pytest.approx(3 * one_exposure(3, 3), rel=1e-6)
+    assert results["reference_lines"]["chance"] == optimum["chance"]
+    for name, key in (("l2rl", "without_memory"), ("epl2rl", "own_memory")):
+        share = agents[name]["reward"]["mean"] / optimum[key]
+        assert agents[name]["share_of_ceiling"] == pytest.approx(share)
+    random = results["baselines"]["random"]
+    assert random["reward"]["mean"] == pytest.approx(optimum["chance"], abs=0.5)
+    assert random["by_exposure"]["exposure"] == [1, 2]
+    assert "gittins with memory" in results["baselines"]
+
+
 def test_checks_are_statements_with_value_and_bound(results: dict[str, Any]) -> None:
     assert all(set(c) == {"claim", "value", "bound", "holds"} for c in results["checks"])
     assert all(type(c["holds"]) is bool for c in results["checks"])
@@ -125,7 +140,7 @@ def test_no_claim_about_a_second_exposure_without_one(
 ) -> None:
     agents = results["agents"]
     agents["epl2rl"]["by_exposure"]["regret"]["mean"] = regret
-    claims = [check.claim for check in BARCODE_BANDITS.checks(TINY, agents)]
+    claims = [check.claim for check in BARCODE_BANDITS.checks(agents, results["optimum"])]
     assert len(claims) == 3 and not any("exposure 2" in claim for claim in claims)
 
 
@@ -185,11 +200,18 @@ def test_foreign_results(tmp_path: Path, text: str) -> None:
 def test_whatever_can_be_refused_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="unknown agent 'l2r': did you mean l2rl"):
         go(tmp_path / "x", ("epl2rl", "l2r"))
-    # 10 pulls × 100 exposures with p_good + p_bad ≠ 1: the exact optimum would take hours.
-    vast = replace(TINY, task=replace(TINY.task, pulls=10, repeats=100, p_bad=0.3))
-    with pytest.raises(UserError, match="no exact optimum to hold the agents against"):
-        go(tmp_path / "y", settings=vast)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_task_too_large_to_solve_can_be_played_all_the_same(tmp_path: Path) -> None:
+    # 10 pulls × 100 exposures with p_good + p_bad ≠ 1: the exact optimum would take hours.
+    task = replace(TINY.task, pulls=10, repeats=100, p_bad=0.3)
+    vast = replace(TINY, task=task, learner=replace(TINY.learner, epochs=1))
+    results = go(tmp_path / "x", ("l2rl",), settings=vast)
+    assert "too large to solve" in results["optimum"]["unavailable"]
+    assert "lower pulls or repeats" in results["baselines"]["unavailable"]
+    assert results["agents"]["l2rl"]["share_of_ceiling"] is None
+    assert results["checks"] == [] and results["reference_lines"] == {}
 
 
 def test_a_long_curve_is_thinned_to_a_hundred_points() -> None:

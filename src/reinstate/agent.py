@@ -12,6 +12,8 @@ from reinstate.cell import EpisodicLSTMCell, Gates, LSTMState
 from reinstate.errors import UserError, nearest, require_positive
 from reinstate.tasks.base import World
 
+LARGEST_STORED = 1e6  # far beyond where tanh(c) is ±1: behaviour does not change
+
 
 @dataclass(frozen=True)
 class Wiring:
@@ -101,8 +103,13 @@ class Agent(eqx.Module):
         return self.cell.hidden_size
 
     def to_store(self, state: LSTMState) -> Array:
-        """What the memory keeps of a state: the paper stores c, not h."""
-        return state.c
+        """What the memory keeps of a state: the paper stores c, not h.
+
+        c_ep is added on every step of an exposure and stored again at its end, so that c can grow
+        by a factor with each: nearly twofold at initialisation. In the paper's ten exposures
+        that is nothing; in hundreds it would leave the floating-point numbers.
+        """
+        return jnp.clip(state.c, -LARGEST_STORED, LARGEST_STORED)
 
     def initial_state(self) -> LSTMState:
         return self.cell.initial_state() if self.start is None else self.start

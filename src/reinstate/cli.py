@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Generic
+from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 from rich.console import Console
@@ -23,6 +23,7 @@ from rich.table import Table
 
 from reinstate import devices
 from reinstate.agent import AGENTS
+from reinstate.baselines.optimum import OPTIMA, find_optimum, solve
 from reinstate.errors import UserError, nearest, require_positive
 from reinstate.evaluation import Evaluation
 from reinstate.experiments import EXPERIMENTS
@@ -38,8 +39,10 @@ from reinstate.reproduction import (
     start_run,
 )
 from reinstate.runs import Run, require_new, write_json, write_record
-from reinstate.settings import Settings, W
+from reinstate.settings import Settings, W, to_dict
 from reinstate.training import Stopped, train
+
+T = TypeVar("T")
 
 HELP = """\
 reinstate: meta-learning agents with an episodic memory (Ritter et al., ICML 2018)
@@ -50,6 +53,7 @@ usage: reinstate VERB …
                          and leave results.json and figures in --out
   train EXPERIMENT       train one agent (--agent), several seeds at once, into a run folder
   evaluate RUN           judge a trained run on fresh tasks, weights frozen
+  optimum EXPERIMENT     the best that is possible, exactly, with and without memory
   list                   the experiments, agents and presets there are
 
 Every setting has a default from the experiment's preset (--preset quick or paper) and can be
@@ -118,6 +122,15 @@ class EvaluateOptions:
     """Print the result as JSON."""
 
 
+@dataclass(frozen=True)
+class OptimumOptions(Generic[T]):
+    """The best that is possible, exactly, for any settings of the task."""
+
+    task: T
+    json: bool = False
+    """Print the values as JSON."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     verbs: dict[str, Callable[[list[str]], None]] = {
@@ -125,6 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "train": train_command,
         "evaluate": evaluate_command,
         "reproduce": reproduce_command,
+        "optimum": optimum_command,
     }
     try:
         if not arguments or arguments[0] in ("-h", "--help", "help"):
@@ -244,6 +258,35 @@ def reproduce_command(arguments: list[str]) -> None:
     print_checks(results["checks"])
     seconds = results["seconds"]["total"]
     print(f"{seconds:.0f} s; results.json and training-curves.png are in {options.out}")
+
+
+def optimum_command(arguments: list[str]) -> None:
+    known = ", ".join(OPTIMA)
+    if not arguments or (arguments[0].startswith("-") and not wants_help(arguments)):
+        raise UserError(f"optimum needs an experiment: reinstate optimum EXPERIMENT ({known})")
+    if arguments[0].startswith("-"):
+        print(f"usage: reinstate optimum EXPERIMENT [OPTIONS]\n\nexperiments: {known}")
+        return
+    name = arguments[0]
+    task = find_optimum(name).task
+    default = OptimumOptions(task())
+    kind = OptimumOptions[task]  # type: ignore[valid-type]
+    options = parse(kind, arguments[1:], default, f"reinstate optimum {name}")
+    values = solve(name, options.task)
+    if options.json:
+        print(json.dumps({"experiment": name, "task": to_dict(options.task), "optimum": values}))
+        return
+    for label, value in values.items():
+        print(f"{label.replace('_', ' '):28} {as_text(value)}")
+
+
+def as_text(value: Any) -> str:
+    """A number, a list of them, or a simulated mean with its interval."""
+    if isinstance(value, dict):
+        return f"{value['mean']:.4f} ± {value['half_width']:.4f}"
+    if isinstance(value, list):
+        return "  ".join(f"{each:.4f}" for each in value)
+    return str(value) if isinstance(value, bool) else f"{value:.4f}"
 
 
 def wants_help(arguments: list[str]) -> bool:

@@ -1,7 +1,7 @@
 """An experiment from end to end: train its agents, judge them, write results and figures."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +85,16 @@ def record_of(agent: str, settings: Settings, state: TrainState) -> Record:
     return jax.tree.map(np.asarray, record)
 
 
-def judge(record: Record) -> dict[str, Any]:
+def exposure_scores(record: Record) -> dict[str, Any]:
     return {
         "reward": over_seeds(reward_per_episode(record)),
         "by_exposure": by_exposure(record),
+    }
+
+
+def judge(record: Record) -> dict[str, Any]:
+    return {
+        **exposure_scores(record),
         "r_gate": over_seeds(record.gates.r.mean(axis=(1, 2, 3))),
     }
 
@@ -123,7 +129,6 @@ def reproduce(
     """
     began = time.monotonic()
     # Whatever can be refused is refused before anything is written.
-    lines = _reference_lines(experiment, settings)
     for agent in agents:
         settings.make_learner(agent)
     earlier = _earlier(out, experiment, settings, resume)
@@ -144,6 +149,12 @@ def reproduce(
         write_json(run.evaluation_path, verdict)
         results[agent] = _summary(settings, trained, verdict)
         reporter.note(f"{agent}: {verdict['reward']['mean']:.3f} reward an episode, frozen weights")
+    with reporter.working("baselines and optimum"):
+        rivals = {
+            "optimum": _unless_too_large(lambda: experiment.optimum(settings.task)),
+            "baselines": _unless_too_large(lambda: _judge_baselines(experiment, settings)),
+        }
+    _add_shares(experiment, results, rivals["optimum"])
     document = {
         "experiment": experiment.name,
         "preset": preset,
@@ -153,19 +164,45 @@ def reproduce(
         "settings": to_dict(settings),
         "seconds": {"total": time.monotonic() - began, **seconds},
         "agents": results,
-        "reference_lines": lines,
-        "checks": [check._asdict() for check in experiment.checks(settings, results)],
+        **rivals,
+        "reference_lines": _lines(experiment, rivals["optimum"]),
+        "checks": _checks(experiment, results, rivals["optimum"]),
     }
     figures.save(figures.training_curves(document, experiment.title), out / "training-curves")
     write_json(out / "results.json", document)  # last: where it is, all else is
     return document
 
 
-def _reference_lines(experiment: Experiment, settings: Settings) -> dict[str, float]:
+def _unless_too_large(compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Agents can play tasks that are too large to solve: the results then say why they lack it."""
     try:
-        return experiment.reference_lines(settings)
-    except ValueError as error:
-        raise UserError(f"no exact optimum to hold the agents against: {error}") from None
+        return compute()
+    except (UserError, ValueError) as error:
+        return {"unavailable": str(error)}
+
+
+def _judge_baselines(experiment: Experiment, settings: Settings) -> dict[str, Any]:
+    records = experiment.baselines(settings)
+    return {name: exposure_scores(record) for name, record in records.items()}
+
+
+def _add_shares(experiment: Experiment, results: dict[str, Any], optimum: dict[str, Any]) -> None:
+    """Each agent's reward as a share of the best that its kind can earn."""
+    for name, agent in results.items():
+        ceiling = optimum.get(experiment.ceilings.get(name, ""))
+        agent["share_of_ceiling"] = agent["reward"]["mean"] / ceiling if ceiling else None
+
+
+def _lines(experiment: Experiment, optimum: dict[str, Any]) -> dict[str, float]:
+    return {label: optimum[key] for label, key in experiment.lines.items() if key in optimum}
+
+
+def _checks(
+    experiment: Experiment, results: dict[str, Any], optimum: dict[str, Any]
+) -> list[dict[str, Any]]:
+    if "unavailable" in optimum:
+        return []
+    return [check._asdict() for check in experiment.checks(results, optimum)]
 
 
 def _earlier(

@@ -229,7 +229,10 @@ def provenance() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """The commit of the source tree this runs from, marked if files have changed since."""
+    """The commit of the source tree this runs from, marked if files have changed since.
+
+    Where the source came without its history, REINSTATE_COMMIT can say it.
+    """
 
     def git(*words: str) -> str | None:
         try:
@@ -242,6 +245,6 @@ def commit() -> str | None:
 
     # An installed copy may lie inside somebody else's repository: only a tracked file counts.
     if git("ls-files", "--error-unmatch", Path(__file__).name) is None:
-        return None
+        return os.environ.get("REINSTATE_COMMIT")
     head = git("rev-parse", "HEAD")
     return f"{head}+changes" if git("status", "--porcelain", "-uno") else head

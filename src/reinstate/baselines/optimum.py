@@ -1,7 +1,7 @@
 """The exact optimum of every experiment, for any settings of its task.
 
-Bandit and maze values are reward an episode; two-step values are reward an episode too, its episodes
-being a single choice. What is simulated, not exact, comes with the half width of its 95% interval.
+Values are reward an episode (in the maze: goals), but for the maze's `steps_…`. What is simulated,
+not exact, says so in its name and comes with the half width of its 95% interval.
 """
 
 from collections.abc import Callable

@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from reinstate.agent import Network
 from reinstate.analysis.intervals import difference, mean_and_noise
-from reinstate.baselines.bandits import one_exposure, own_memory
-from reinstate.evaluation import Evaluation
+from reinstate.baselines.algorithms import play_all
+from reinstate.baselines.optimum import Values, bandit_optimum
+from reinstate.evaluation import Evaluation, Record
 from reinstate.experiments.base import Check, Experiment, Results
 from reinstate.learner import A2C
 from reinstate.memory import DND
@@ -45,22 +44,9 @@ PAPER = replace(
 )
 
 
-def ceilings(settings: Settings[BarcodeBandits]) -> dict[str, float]:
-    """Exact optima, as reward an episode."""
-    task = settings.task
-    arms = (task.num_arms, task.pulls, task.p_good, task.p_bad)
-    return {
-        "best with memory of its own context": float(
-            task.pulls * np.mean(own_memory(*arms, exposures=task.repeats))
-        ),
-        "best without episodic memory": task.pulls * one_exposure(*arms),
-        "chance": task.pulls * (task.p_good + (task.num_arms - 1) * task.p_bad) / task.num_arms,
-    }
-
-
-def checks(settings: Settings[BarcodeBandits], agents: Results) -> list[Check]:
+def checks(agents: Results, optimum: Values) -> list[Check]:
     """Section 4.1's statements, for whichever of its agents were run."""
-    memoryless = ceilings(settings)["best without episodic memory"]
+    memoryless = optimum["without_memory"]
     found: list[Check] = []
     for name in ("l2rl", "l2rl-context"):
         if name in agents:
@@ -70,6 +56,10 @@ def checks(settings: Settings[BarcodeBandits], agents: Results) -> list[Check]:
     if "epl2rl" in agents:
         found += [_exceeds(agents, "epl2rl", memoryless), *_exploits(agents, "epl2rl")]
     return found
+
+
+def baselines(settings: Settings[BarcodeBandits]) -> dict[str, Record]:
+    return play_all(settings.task, settings.evaluation, settings.seed_range)
 
 
 def _outperforms(agents: Results, name: str, other: str) -> Check:
@@ -108,6 +98,18 @@ BARCODE_BANDITS = Experiment(
     world=BarcodeBandits,
     agents=("epl2rl", "l2rl", "l2rl-context"),
     presets={"quick": QUICK, "paper": PAPER},
+    optimum=bandit_optimum,
+    ceilings={
+        "epl2rl": "own_memory",
+        "epl2rl-input": "own_memory",
+        "l2rl": "without_memory",
+        "l2rl-context": "without_memory",
+    },
+    lines={
+        "best with memory of its own context": "own_memory",
+        "best without episodic memory": "without_memory",
+        "chance": "chance",
+    },
+    baselines=baselines,
     checks=checks,
-    reference_lines=ceilings,
 )

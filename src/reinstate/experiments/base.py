@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from reinstate.baselines.optimum import Values
 from reinstate.errors import UserError, nearest
+from reinstate.evaluation import Record
 from reinstate.settings import Settings
 from reinstate.tasks.base import World
 
@@ -29,8 +31,11 @@ class Experiment:
     world: type[World]
     agents: tuple[str, ...]  # those the paper shows
     presets: dict[str, Settings]
-    checks: Callable[[Settings, Results], list[Check]]
-    reference_lines: Callable[[Settings], dict[str, float]]  # label → reward an episode
+    optimum: Callable[[Any], Values]  # of the task: see baselines/optimum.py
+    ceilings: dict[str, str]  # agent → the optimum that it cannot exceed
+    lines: dict[str, str]  # label in figures → the optimum that it marks
+    baselines: Callable[[Settings], dict[str, Record]]  # other players, by name
+    checks: Callable[[Results, Values], list[Check]]
 
     def preset(self, name: str) -> Settings:
         if name not in self.presets:
