@@ -37,10 +37,11 @@ def training_curves(results: dict[str, Any], title: str) -> "Figure":
     axes.set_title(title, loc="left", fontsize=10)
     axes.set_xlabel("episodes, in each lane")
     axes.set_ylabel("reward an episode")
-    axes.set_ylim(bottom=0)
+    top = max(axes.get_ylim()[1], *results["reference_lines"].values(), 0.0)
+    axes.set_ylim(0, 1.06 * top)
     axes.set_xlim(left=0)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower right", fontsize=8)
+    axes.legend(frameon=False, loc="lower right", fontsize=8, ncols=2)
     return figure
 
 

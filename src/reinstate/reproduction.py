@@ -140,15 +140,10 @@ def reproduce(
     results: dict[str, Any] = {}
     for agent, run in runs.items():
         trained = train(agent, settings, run, reporter, checkpoint_every)
-        start = time.monotonic()
-        with reporter.working(f"{agent}: judging with frozen weights"):
-            verdict = judge(record_of(agent, settings, trained.state))
-        seconds["evaluate"] += time.monotonic() - start
         seconds["compile"] += trained.compile_seconds
         seconds["train"] += trained.train_seconds
-        write_json(run.evaluation_path, verdict)
-        results[agent] = _summary(settings, trained, verdict)
-        reporter.note(f"{agent}: {verdict['reward']['mean']:.3f} reward an episode, frozen weights")
+        results[agent], spent = _judge_run(agent, settings, run, trained, reporter)
+        seconds["evaluate"] += spent
     with reporter.working("baselines and optimum"):
         rivals = {
             "optimum": _unless_too_large(lambda: experiment.optimum(settings.task)),
@@ -223,11 +218,20 @@ def _earlier(
     return earlier
 
 
-def _summary(settings: Settings, trained: Trained, verdict: dict[str, Any]) -> dict[str, Any]:
-    return {
+def _judge_run(
+    agent: str, settings: Settings, run: Run, trained: Trained, reporter: Reporter
+) -> tuple[dict[str, Any], float]:
+    """A trained run's part of results.json, and the seconds that judging it took."""
+    began = time.monotonic()
+    with reporter.working(f"{agent}: judging with frozen weights"):
+        verdict = judge(record_of(agent, settings, trained.state))
+    write_json(run.evaluation_path, verdict)
+    reporter.note(f"{agent}: {verdict['reward']['mean']:.3f} reward an episode, frozen weights")
+    summary = {
         "seeds": list(settings.seed_range),
         "train_steps": trained.metrics[-1]["steps"],
         "steps_per_second": trained.steps_per_second,
         **verdict,
         "curve": curve_of(trained.metrics, settings.task.episodes_per_epoch),
     }
+    return summary, time.monotonic() - began
