@@ -167,11 +167,11 @@ def test_cell_and_memory_serve_in_a_loop_of_ones_own() -> None:
     assert not np.allclose(stored[0], stored[2])  # the memory went on from where it was
 
 
-def test_cell_and_memory_import_nothing_of_the_rest() -> None:
-    code = (
-        "import sys, reinstate.cell, reinstate.memory\n"
-        "print(*sorted(m for m in sys.modules if m.startswith('reinstate')))"
-    )
+def test_cell_and_memory_bring_nothing_of_the_agents_along() -> None:
+    code = "import sys, reinstate.cell, reinstate.memory; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    needed = ["reinstate", "reinstate.cell", "reinstate.errors", "reinstate.memory"]
-    assert done.stdout.split() == needed
+    loaded = set(done.stdout.split())
+    ours = {f"reinstate.{room}" for room in ("agent", "rollout", "learner", "tasks", "runs", "cli")}
+    theirs = {"optax", "tyro", "rich", "safetensors", "matplotlib", "scipy.stats"}
+    assert "reinstate.memory" in loaded
+    assert not loaded & (ours | theirs)

@@ -124,6 +124,20 @@ def test_list(command: Command) -> None:
     assert command("list --help").code == 0
 
 
+def test_optimum(command: Command) -> None:
+    said = command("optimum water-maze --task.height 3 --task.width 5")
+    assert said.code == 0 and said.err == ""
+    assert re.search(r"^without memory +5\.7094$", said.out, re.MULTILINE)
+    said = command("optimum two-step --json")
+    document = json.loads(said.out)
+    assert document["task"]["p_common"] == 0.8
+    assert document["optimum"]["uncued"] == pytest.approx(0.650528)
+    said = command("optimum --help")
+    assert said.code == 0 and "two-step" in said.out
+    said = command("optimum barcode-bandits --help")
+    assert said.code == 0 and "--task.num-arms INT" in said.out
+
+
 def test_version(command: Command) -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*\n", command("--version").out)
 
@@ -241,6 +255,11 @@ def test_a_process_of_its_own(tmp_path: Path) -> None:
         ("train barcode-bandits --task.num-arms 2.5", "--task.num-arms"),
         ("train barcode-bandits --task.num-arms", "Missing value for argument '--task.num-arms'"),
         ("train barcode-bandits --task.process bog", "Expected one of ('bag', 'urn')"),
+        ("optimum", "optimum needs an experiment: reinstate optimum EXPERIMENT (barcode-bandits"),
+        ("optimum water-mase", "unknown experiment 'water-mase': did you mean water-maze?"),
+        ("optimum water-maze --task.hight 3", "did you mean --task.height?"),
+        ("optimum two-step --task.p-common 1.3", "p_common must lie in [0, 1], got 1.3"),
+        ("optimum water-maze --task.height 9 --task.width 9", "too large to solve exactly"),
         # Settings that cannot work
         ("train barcode-bandits --task.barcode-length 3", "raise barcode_length to 4 or more"),
         (

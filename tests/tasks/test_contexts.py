@@ -54,8 +54,9 @@ def test_as_many_barcodes_as_strings_are_all_the_non_zero_strings() -> None:
 
 
 def test_the_longest_barcodes_use_all_their_bits() -> None:
-    drawn = draw(num=1, length=MAX_BARCODE_LENGTH, draws=100)
-    assert drawn.any(axis=0).all() and not drawn.all(axis=0).any()
+    bits = draw(num=1, length=MAX_BARCODE_LENGTH, draws=100)[:, 0]
+    assert bits.any(axis=0).all() and not bits.all(axis=0).any()
+    assert len(np.unique(bits, axis=1).T) == MAX_BARCODE_LENGTH  # no bit repeats another
 
 
 def test_too_short_barcodes_name_the_length_that_is_enough() -> None:

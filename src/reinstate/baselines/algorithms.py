@@ -153,10 +153,13 @@ class BanditAlgorithm(eqx.Module):
 
 
 def play_all(
-    world: BarcodeBandits, settings: Evaluation, seeds: Sequence[int]
+    world: BarcodeBandits, settings: Evaluation, seeds: Sequence[int], discount: float = 0.9
 ) -> dict[str, Record]:
-    """Every algorithm in both forms; leaves of a Record are (seeds, …) NumPy arrays."""
-    tables = make_tables(world.num_arms, world.pulls, world.max_exposures)
+    """Every algorithm in both forms; leaves of a Record are (seeds, …) NumPy arrays.
+
+    `discount` is the γ of the discounted Gittins index.
+    """
+    tables = make_tables(world.num_arms, world.pulls, world.max_exposures, discount)
     dnd = DND(capacity=world.sequence.max_tasks)  # nothing is ever evicted
     sizes = world.num_arms, world.pulls, world.context_size
     found: dict[str, Record] = {}
