@@ -38,6 +38,7 @@ class Record(NamedTuple):
     best_expected_reward: Array  # (epochs, episodes, steps)
     gates: Gates  # each (epochs, episodes, steps), the mean over units
     distance: Array  # (epochs, episodes, steps) to the nearest key; infinite in an empty memory
+    trace: Any  # what the world tells of each step, as arrays of (epochs, episodes, steps, …)
 
 
 def evaluate(world: World, agent: Player, dnd: DND, settings: Evaluation, seed: Array) -> Record:
@@ -57,4 +58,5 @@ def evaluate(world: World, agent: Player, dnd: DND, settings: Evaluation, seed: 
         steps.best_expected_reward,
         steps.gates,
         steps.distance,
+        steps.trace,
     )

@@ -94,7 +94,9 @@ class DND:
         distances = self._distances(memory.keys[slots], query)
         kernel = jnp.where(found, 1 / (distances + self.delta), 0.0)
         weights = kernel / jnp.where(jnp.any(found), jnp.sum(kernel), 1.0)
-        value = weights @ memory.values[slots]
+        # Full precision, here and below: an accelerator's short products would blur what is recalled
+        # and confuse near neighbours.
+        value = jnp.matmul(weights, memory.values[slots], precision=jax.lax.Precision.HIGHEST)
         now = memory.clock + 1
         # A slot that is still empty stays unused, or it would no longer be the first to be filled.
         used = memory.used.at[slots].set(jnp.where(found, now, memory.used[slots]))
@@ -117,7 +119,6 @@ class DND:
     def _distances(self, keys: Array, query: Array) -> Array:
         if self.distance == "euclidean":
             return jnp.sum((keys - query[None, :]) ** 2, axis=1)
-        # Full precision: an accelerator's short products would blur near neighbours.
         dots = jnp.matmul(keys, query, precision=jax.lax.Precision.HIGHEST)
         return jnp.maximum(1 - dots / (_norm(keys) * _norm(query)), 0.0)
 

@@ -56,6 +56,7 @@ class Step(NamedTuple):
     best_expected_reward: Array  # () of the best action
     gates: Gates  # each the mean over units
     distance: Array  # () from the context to the nearest key; infinite if there is none
+    trace: Any  # what the world tells analyses of the step
 
 
 class _Now(NamedTuple):
@@ -118,6 +119,7 @@ def play_episode(
             jnp.max(expected),
             jax.tree.map(jnp.mean, decision.gates),
             distance[shown],
+            world.trace(task, now.state),
         )
         return _Now(state, mind, action, reward), taken
 

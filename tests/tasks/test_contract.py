@@ -12,11 +12,15 @@ from jax import Array
 from reinstate import draws
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.base import Observation, World
+from reinstate.tasks.water_maze import WaterMaze
 
 WORLDS: list[World] = [
     BarcodeBandits(),
     BarcodeBandits(process="urn", alpha=1.5, num_contexts=4, repeats=5, trial_input=True),
     BarcodeBandits(num_arms=3, pulls=4, num_contexts=2, repeats=3, mapping="independent"),
+    WaterMaze(),
+    WaterMaze(height=3, width=5, process="urn", num_contexts=4, repeats=5, goals="independent"),
+    WaterMaze(height=1, width=6, steps=7, num_contexts=3, start="anywhere"),
 ]
 LANES, EPISODES = 3, 600
 

@@ -9,9 +9,8 @@ from jax import Array
 
 from reinstate import draws
 from reinstate.errors import UserError, require_positive, require_probability
-from reinstate.processes import Process, ProcessName, exposures, make_process
-from reinstate.tasks.base import Observation, World
-from reinstate.tasks.contexts import barcodes, check_barcodes
+from reinstate.tasks.barcodes import BarcodeWorld
+from reinstate.tasks.base import Observation
 
 
 class BanditTask(NamedTuple):
@@ -22,7 +21,7 @@ class BanditTask(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BarcodeBandits(World):
+class BarcodeBandits(BarcodeWorld):
     """Barcode bandits, section 4.1.
 
     - actions: num_arms
@@ -37,34 +36,19 @@ class BarcodeBandits(World):
     """Arms of the bandit."""
     pulls: int = 10
     """Pulls in an episode."""
-    num_contexts: int = 10
-    """Distinct contexts in an epoch (under the urn: only as a factor of the epoch's length)."""
-    repeats: int = 10
-    """Episodes in an epoch for each context."""
-    barcode_length: int = 10
-    """Bits in a context."""
     p_good: float = 0.9
     """Reward probability of the context's good arm."""
     p_bad: float = 0.1
     """Reward probability of every other arm."""
     mapping: Literal["permutation", "independent"] = "permutation"
     """How contexts own arms: every arm at least once (the paper), or each drawn by itself."""
-    process: ProcessName = "bag"
-    """How contexts recur: bag (without replacement, the paper) or urn (rich get richer)."""
-    alpha: float = 3.0
-    """The urn's concentration: how often it draws a new task."""
     trial_input: bool = False
     """Whether the agent sees how far the episode has gone."""
 
     def __post_init__(self) -> None:
-        require_positive(
-            num_arms=self.num_arms,
-            pulls=self.pulls,
-            num_contexts=self.num_contexts,
-            repeats=self.repeats,
-        )
+        super().__post_init__()
+        require_positive(num_arms=self.num_arms, pulls=self.pulls)
         require_probability(p_good=self.p_good, p_bad=self.p_bad)
-        check_barcodes(self.sequence.max_tasks, self.barcode_length)
         if self.mapping not in ("permutation", "independent"):
             raise UserError(f"unknown mapping {self.mapping!r}: choose permutation or independent")
         if self.mapping == "permutation" and self.sequence.max_tasks < self.num_arms:
@@ -72,10 +56,6 @@ class BarcodeBandits(World):
                 f"mapping permutation needs a context an arm, and {self.num_contexts} contexts"
                 f" cannot own {self.num_arms} arms: raise num_contexts or use mapping independent"
             )
-
-    @property
-    def sequence(self) -> Process:
-        return make_process(self.process, self.num_contexts, self.repeats, self.alpha)
 
     @property
     def num_actions(self) -> int:
@@ -86,28 +66,14 @@ class BarcodeBandits(World):
         return int(self.trial_input)
 
     @property
-    def context_size(self) -> int:
-        return self.barcode_length
-
-    @property
     def episode_length(self) -> int:
         return self.pulls
 
-    @property
-    def episodes_per_epoch(self) -> int:
-        return self.sequence.num_episodes
-
-    @property
-    def max_exposures(self) -> int:
-        return self.repeats if self.process == "bag" else self.episodes_per_epoch
-
     def sample_epoch(self, key: Array) -> BanditTask:
-        order_key, context_key, arm_key = jax.random.split(key, 3)
-        num_tasks = self.sequence.max_tasks
-        index = self.sequence.sample(order_key)
-        context = barcodes(context_key, num_tasks, self.barcode_length)
-        good_arm = self._good_arms(arm_key, num_tasks)
-        return BanditTask(index, exposures(index), context[index], good_arm[index])
+        context_key, arm_key = jax.random.split(key)
+        index, exposure, context = self.sample_contexts(context_key)
+        good_arm = self._good_arms(arm_key, self.sequence.max_tasks)
+        return BanditTask(index, exposure, context, good_arm[index])
 
     def _good_arms(self, key: Array, num_tasks: int) -> Array:
         draw_key, order_key = jax.random.split(key)
@@ -119,9 +85,6 @@ class BarcodeBandits(World):
 
     def reset(self, key: Array, task: BanditTask) -> Array:
         return jnp.zeros((), jnp.int32)  # pulls done
-
-    def contexts(self, task: BanditTask) -> Array:
-        return task.context[None, :]
 
     def observe(self, task: BanditTask, state: Array) -> Observation:
         progress = (state / self.pulls)[None] if self.trial_input else jnp.zeros(0)

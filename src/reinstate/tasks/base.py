@@ -69,6 +69,13 @@ class World(abc.ABC):
     def step(self, key: Array, task: Any, state: Any, action: Array) -> tuple[Any, Array]:
         """The next state and the reward."""
 
+    def trace(self, task: Any, state: Any) -> Any:
+        """What an analysis wants to know of a step besides action and reward; by default nothing.
+
+        A NamedTuple of arrays, taken before the step; evaluations record it, agents never see it.
+        """
+        return ()
+
     @abc.abstractmethod
     def expected_rewards(self, task: Any, state: Any) -> Array:
         """The expected reward of each action now, (num_actions,); regret is measured from it."""

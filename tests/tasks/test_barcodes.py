@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from reinstate.errors import UserError
-from reinstate.tasks.contexts import MAX_BARCODE_LENGTH, barcodes, check_barcodes
+from reinstate.tasks.barcodes import MAX_BARCODE_LENGTH, barcodes, check_barcodes
 
 
 def draw(num: int, length: int, draws: int) -> np.ndarray:

@@ -1,0 +1,110 @@
+"""Barcodes: contexts that come back exactly, and the worlds whose tasks they identify."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from reinstate import draws
+from reinstate.errors import UserError, require_positive
+from reinstate.processes import Process, ProcessName, exposures, make_process
+from reinstate.tasks.base import World
+
+MAX_BARCODE_LENGTH = 30  # barcodes are drawn as int32 numbers
+
+
+def check_barcodes(num: int, length: int) -> None:
+    if not 1 <= length <= MAX_BARCODE_LENGTH:
+        raise UserError(f"barcode_length must be 1 to {MAX_BARCODE_LENGTH}, not {length}")
+    if num > 2**length - 1:
+        raise UserError(
+            f"barcodes of length {length} give {2**length - 1} contexts and up to {num} are needed:"
+            f" raise barcode_length to {num.bit_length()} or more"
+        )
+
+
+def barcodes(key: Array, num: int, length: int) -> Array:
+    """`num` distinct binary strings, uniformly without replacement, in random order, (num, length).
+
+    The all-zero string is left out: it has no direction, so cosine distance cannot find it.
+    """
+    numbers = 1 + distinct_integers(key, num, 2**length - 1)
+    bits = (numbers[:, None] >> jnp.arange(length)[None, :]) & 1
+    return bits.astype(jnp.float32)
+
+
+def distinct_integers(key: Array, num: int, limit: int) -> Array:
+    """`num` of range(limit), uniformly without replacement: the first steps of Fisher and Yates.
+
+    Step i swaps places i and j ≥ i of an array that starts as 0, 1, 2, … Only the places that a
+    swap has touched are kept, so that the cost is num², whatever the limit.
+    """
+
+    def swap(moved: tuple[Array, Array], step: tuple[Array, Array]) -> tuple[Any, Array]:
+        places, contents = moved
+        i, j = step
+
+        def look_up(place: Array) -> Array:
+            touched = places == place
+            last = num - 1 - jnp.argmax(touched[::-1])
+            return jnp.where(jnp.any(touched), contents[last], place)
+
+        drawn = look_up(j)
+        return (places.at[i].set(j), contents.at[i].set(look_up(i))), drawn
+
+    i = jnp.arange(num)
+    j = draws.integers(key, num, i, limit)
+    nothing = jnp.full(num, -1)
+    _, drawn = jax.lax.scan(swap, (nothing, nothing), (i, j))
+    return drawn
+
+
+@dataclass(frozen=True)
+class BarcodeWorld(World):
+    """What worlds with barcodes share: which contexts there are, and how they recur.
+
+    A task of such a world is a NamedTuple with `context_id`, `exposure` and `context`.
+    """
+
+    num_contexts: int = 10
+    """Distinct contexts in an epoch (under the urn: only as a factor of the epoch's length)."""
+    repeats: int = 10
+    """Episodes in an epoch for each context."""
+    barcode_length: int = 10
+    """Bits in a context."""
+    process: ProcessName = "bag"
+    """How contexts recur: bag (without replacement, the paper) or urn (rich get richer)."""
+    alpha: float = 3.0
+    """The urn's concentration: how often it draws a new task."""
+
+    def __post_init__(self) -> None:
+        require_positive(num_contexts=self.num_contexts, repeats=self.repeats)
+        check_barcodes(self.sequence.max_tasks, self.barcode_length)
+
+    @property
+    def sequence(self) -> Process:
+        return make_process(self.process, self.num_contexts, self.repeats, self.alpha)
+
+    @property
+    def context_size(self) -> int:
+        return self.barcode_length
+
+    @property
+    def episodes_per_epoch(self) -> int:
+        return self.sequence.num_episodes
+
+    @property
+    def max_exposures(self) -> int:
+        return self.repeats if self.process == "bag" else self.episodes_per_epoch
+
+    def sample_contexts(self, key: Array) -> tuple[Array, Array, Array]:
+        """Task index, exposure and barcode of each episode of an epoch."""
+        order_key, barcode_key = jax.random.split(key)
+        index = self.sequence.sample(order_key)
+        barcode = barcodes(barcode_key, self.sequence.max_tasks, self.barcode_length)
+        return index, exposures(index), barcode[index]
+
+    def contexts(self, task: Any) -> Array:
+        return task.context[None, :]
