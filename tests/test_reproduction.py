@@ -239,7 +239,7 @@ def test_a_long_curve_is_thinned_to_a_hundred_points() -> None:
 def test_open_run(tmp_path: Path) -> None:
     settings = replace(TINY, learner=A2C(lanes=3, optimizer="rmsprop"))
     new_run(tmp_path / "x", "l2rl", settings)
-    assert open_run(tmp_path / "x") == ("l2rl", settings)
+    assert open_run(tmp_path / "x") == (BARCODE_BANDITS, "l2rl", settings)
 
 
 def test_find_experiment() -> None:

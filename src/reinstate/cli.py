@@ -210,7 +210,7 @@ def evaluate_command(arguments: list[str]) -> None:
     if not arguments or arguments[0].startswith("-"):
         raise UserError(f"evaluate needs a run folder first: {program}")
     path = Path(arguments[0])
-    agent, settings = open_run(path)
+    experiment, agent, settings = open_run(path)
     default = EvaluateOptions(settings.evaluation)
     options = parse(EvaluateOptions, arguments[1:], default, program)
     settings = replace(settings, evaluation=options.evaluation)
@@ -220,14 +220,14 @@ def evaluate_command(arguments: list[str]) -> None:
     state = load_state(path, agent, settings, options.checkpoint)
     with Reporter().working(f"{agent}: judging with frozen weights"):
         record = record_of(agent, settings, state)
-    verdict = judge(record)
+    verdict = judge(experiment, settings, record)
     write_json(Run(path).evaluation_path, verdict)
     if options.record:
         write_record(options.record, record)
     if options.json:
         print(json.dumps(verdict))
     else:
-        print_agents({agent: verdict})
+        print_agents(experiment, {agent: verdict})
 
 
 def reproduce_command(arguments: list[str]) -> None:
@@ -254,7 +254,7 @@ def reproduce_command(arguments: list[str]) -> None:
     if options.json:
         print(json.dumps(results))
         return
-    print_agents(results["agents"])
+    print_agents(experiment, results["agents"])
     print_checks(results["checks"])
     seconds = results["seconds"]["total"]
     print(f"{seconds:.0f} s; results.json and training-curves.png are in {options.out}")
@@ -347,18 +347,20 @@ def print_experiments() -> None:
         print(f"  {'':18} section {e.section}; presets {', '.join(e.presets)}")
 
 
-def print_agents(agents: dict[str, Any]) -> None:
-    """A table: reward with its interval, and regret at the first exposures and the last."""
-    shown = max(len(agent["by_exposure"]["exposure"]) for agent in agents.values())
+def print_agents(experiment: Experiment, agents: dict[str, Any]) -> None:
+    """A table: reward with its interval, and a score at the first exposures and the last."""
+    scores = {name: experiment.by_exposure(agent) for name, agent in agents.items()}
+    shown = max(len(score) for score in scores.values())
+    label = experiment.column[-1].replace("_", " ")
     columns = [e for e in (1, 2, 3) if e < shown] + [shown]
     table = Table(title="an episode, frozen weights, fresh tasks", title_justify="left")
     table.add_column("agent")
     table.add_column("reward [95%]", justify="right")
     for e in columns:
-        table.add_column(f"{'regret ' if e == 1 else ''}{ordinal(e)}", justify="right")
+        table.add_column(f"{label if e == 1 else ''} {ordinal(e)}".strip(), justify="right")
     for name, agent in agents.items():
-        regret = agent["by_exposure"]["regret"]["mean"]
-        cells = [f"{regret[e - 1]:.2f}" if e <= len(regret) else "" for e in columns]
+        score = scores[name]
+        cells = [f"{score[e - 1]:.2f}" if e <= len(score) else "" for e in columns]
         table.add_row(name, with_interval(agent["reward"]), *cells)
     Console().print(table)
 

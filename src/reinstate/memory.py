@@ -94,8 +94,8 @@ class DND:
         distances = self._distances(memory.keys[slots], query)
         kernel = jnp.where(found, 1 / (distances + self.delta), 0.0)
         weights = kernel / jnp.where(jnp.any(found), jnp.sum(kernel), 1.0)
-        # Full precision, here and below: an accelerator's short products would blur what is recalled
-        # and confuse near neighbours.
+        # Full precision, here and below: an accelerator's short products would blur what is
+        # recalled and confuse near neighbours.
         value = jnp.matmul(weights, memory.values[slots], precision=jax.lax.Precision.HIGHEST)
         now = memory.clock + 1
         # A slot that is still empty stays unused, or it would no longer be the first to be filled.

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from reinstate import devices, figures
-from reinstate.analysis.exposures import by_exposure, reward_per_episode
+from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.intervals import over_seeds
 from reinstate.errors import UserError, nearest
 from reinstate.evaluation import Record, evaluate
@@ -51,12 +51,12 @@ def start_run(
     return run
 
 
-def open_run(path: Path) -> tuple[str, Settings]:
-    """The agent and settings of a run on disk, from its config."""
+def open_run(path: Path) -> tuple[Experiment, str, Settings]:
+    """The experiment, agent and settings of a run on disk, from its config."""
     config = Run(path).read_config()
     experiment = find_experiment(str(config.get("experiment")))
     settings = from_dict(Settings[experiment.world], config.get("settings"))  # type: ignore[name-defined]
-    return str(config.get("agent")), settings
+    return experiment, str(config.get("agent")), settings
 
 
 def load_state(
@@ -85,16 +85,9 @@ def record_of(agent: str, settings: Settings, state: TrainState) -> Record:
     return jax.tree.map(np.asarray, record)
 
 
-def exposure_scores(record: Record) -> dict[str, Any]:
+def judge(experiment: Experiment, settings: Settings, record: Record) -> dict[str, Any]:
     return {
-        "reward": over_seeds(reward_per_episode(record)),
-        "by_exposure": by_exposure(record),
-    }
-
-
-def judge(record: Record) -> dict[str, Any]:
-    return {
-        **exposure_scores(record),
+        **experiment.judge(settings.task, record),
         "r_gate": over_seeds(record.gates.r.mean(axis=(1, 2, 3))),
     }
 
@@ -142,7 +135,7 @@ def reproduce(
         trained = train(agent, settings, run, reporter, checkpoint_every)
         seconds["compile"] += trained.compile_seconds
         seconds["train"] += trained.train_seconds
-        results[agent], spent = _judge_run(agent, settings, run, trained, reporter)
+        results[agent], spent = _judge_run(experiment, agent, settings, run, trained, reporter)
         seconds["evaluate"] += spent
     with reporter.working("baselines and optimum"):
         rivals = {
@@ -164,6 +157,8 @@ def reproduce(
         "checks": _checks(experiment, results, rivals["optimum"]),
     }
     figures.save(figures.training_curves(document, experiment.title), out / "training-curves")
+    for stem, draw in experiment.figures.items():
+        figures.save(draw(document), out / stem)
     write_json(out / "results.json", document)  # last: where it is, all else is
     return document
 
@@ -219,12 +214,17 @@ def _earlier(
 
 
 def _judge_run(
-    agent: str, settings: Settings, run: Run, trained: Trained, reporter: Reporter
+    experiment: Experiment,
+    agent: str,
+    settings: Settings,
+    run: Run,
+    trained: Trained,
+    reporter: Reporter,
 ) -> tuple[dict[str, Any], float]:
     """A trained run's part of results.json, and the seconds that judging it took."""
     began = time.monotonic()
     with reporter.working(f"{agent}: judging with frozen weights"):
-        verdict = judge(record_of(agent, settings, trained.state))
+        verdict = judge(experiment, settings, record_of(agent, settings, trained.state))
     write_json(run.evaluation_path, verdict)
     reporter.note(f"{agent}: {verdict['reward']['mean']:.3f} reward an episode, frozen weights")
     summary = {

@@ -8,11 +8,11 @@ from reinstate.baselines.optimum import (
     OPTIMA,
     CompositionalTask,
     TwoStepTask,
-    WaterMazeTask,
     solve,
 )
 from reinstate.errors import UserError
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.water_maze import WaterMaze
 
 
 def test_barcode_bandits() -> None:
@@ -44,7 +44,7 @@ def test_compositional_bandits() -> None:
 
 
 def test_water_maze() -> None:
-    values = solve("water-maze", WaterMazeTask())
+    values = solve("water-maze", WaterMaze())
     assert values["without_memory"] == pytest.approx(5.54, abs=5e-3)
     assert values["goal_known"] == pytest.approx(7.44, abs=5e-3)
 
@@ -58,7 +58,7 @@ def test_two_step() -> None:
 @pytest.mark.parametrize(
     ("name", "task"),
     [
-        ("water-maze", WaterMazeTask(height=8, width=8)),
+        ("water-maze", WaterMaze(height=8, width=8)),
         ("barcode-bandits", BarcodeBandits(pulls=60)),
         ("compositional-bandits", CompositionalTask(pulls=100_000)),
     ],
@@ -70,5 +70,5 @@ def test_too_large_a_task_is_refused(name: str, task: Any) -> None:
 
 def test_unknown_experiment_offers_the_nearest() -> None:
     with pytest.raises(UserError, match="did you mean water-maze"):
-        solve("watermaze", WaterMazeTask())
+        solve("watermaze", WaterMaze())
     assert set(OPTIMA) >= {"barcode-bandits", "compositional-bandits", "water-maze", "two-step"}

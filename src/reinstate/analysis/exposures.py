@@ -42,3 +42,11 @@ def _means(values: np.ndarray, exposure: np.ndarray, count: int) -> np.ndarray:
             for seed_values, seed_exposure in zip(values, exposure, strict=True)
         ]
     )
+
+
+def exposure_scores(record: Record) -> dict[str, Any]:
+    """What every agent and every algorithm is judged by."""
+    return {
+        "reward": over_seeds(reward_per_episode(record)),
+        "by_exposure": by_exposure(record),
+    }

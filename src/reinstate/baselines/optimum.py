@@ -13,9 +13,14 @@ import numpy as np
 from reinstate.baselines.bandits import compositional, one_exposure, own_memory
 from reinstate.baselines.elimination import elimination
 from reinstate.baselines.two_step import two_step_optimum
-from reinstate.baselines.water_maze import water_maze_optimum
+from reinstate.baselines.water_maze import (
+    random_walk_goals,
+    water_maze_bounds,
+    water_maze_optimum,
+)
 from reinstate.errors import UserError, nearest
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.water_maze import WaterMaze
 
 Values = dict[str, Any]
 
@@ -34,20 +39,6 @@ class CompositionalTask:
     """Reward probability of the good stimuli."""
     p_low: float = 0.1
     """Reward probability of the bad stimuli."""
-
-
-@dataclass(frozen=True)
-class WaterMazeTask:
-    """Contextual water maze, section 4.4."""
-
-    height: int = 4
-    """Rows of the grid."""
-    width: int = 4
-    """Columns of the grid."""
-    steps: int = 20
-    """Moves in an episode."""
-    exposures: int = 10
-    """Episodes in which each context is shown."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +89,28 @@ def compositional_optimum(task: CompositionalTask) -> Values:
     }
 
 
-def maze_optimum(task: WaterMazeTask) -> Values:
-    return asdict(water_maze_optimum(task.height, task.width, task.steps, task.exposures))
+def maze_optimum(task: WaterMaze) -> Values:
+    if task.start != "elsewhere":
+        raise ValueError("the maze is solved for starts elsewhere than the goal: use that start")
+    return asdict(water_maze_optimum(task.height, task.width, task.steps, task.repeats))
+
+
+def maze_optimum_or_bounds(task: WaterMaze) -> Values:
+    """As `maze_optimum`; upper bounds under the same names where the maze is too large for it."""
+    try:
+        return maze_optimum(task)
+    except ValueError as error:
+        if "too large" not in str(error):
+            raise
+    found = water_maze_bounds(task.height, task.width, task.steps, task.repeats)
+    return {
+        "bounds": asdict(found),
+        "random_walk": random_walk_goals(task.height, task.width, task.steps),
+        "without_memory": found.without_memory_upper,
+        "goal_known": found.goal_known,
+        "mean_over_exposures": found.mean_over_exposures_upper,
+        "steps_goal_known": found.steps_goal_known,
+    }
 
 
 def choice_optimum(task: TwoStepTask) -> Values:
@@ -124,7 +135,7 @@ class Optimum(NamedTuple):
 OPTIMA = {
     "barcode-bandits": Optimum(BarcodeBandits, bandit_optimum),
     "compositional-bandits": Optimum(CompositionalTask, compositional_optimum),
-    "water-maze": Optimum(WaterMazeTask, maze_optimum),
+    "water-maze": Optimum(WaterMaze, maze_optimum),
     "two-step": Optimum(TwoStepTask, choice_optimum),
 }
 

@@ -1,16 +1,20 @@
 """What an experiment is: a world, agents, presets, and the claims it has to bear out."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reinstate.analysis.exposures import exposure_scores
 from reinstate.baselines.optimum import Values
 from reinstate.errors import UserError, nearest
 from reinstate.evaluation import Record
 from reinstate.settings import Settings
 from reinstate.tasks.base import World
 
-Results = dict[str, Any]  # per agent, as in results.json
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Results = dict[str, Any]  # what results.json holds, or a part of it
 
 
 class Check(NamedTuple):
@@ -20,6 +24,10 @@ class Check(NamedTuple):
     value: float
     bound: str  # what the value is held against, in words
     holds: bool
+
+
+def judge_bandit(world: Any, record: Record) -> Results:
+    return exposure_scores(record)
 
 
 @dataclass(frozen=True)
@@ -34,10 +42,20 @@ class Experiment:
     optimum: Callable[[Any], Values]  # of the task: see baselines/optimum.py
     ceilings: dict[str, str]  # agent → the optimum that it cannot exceed
     lines: dict[str, str]  # label in figures → the optimum that it marks
-    baselines: Callable[[Settings], dict[str, Record]]  # other players, by name
     checks: Callable[[Results, Values], list[Check]]
+    baselines: Callable[[Settings], dict[str, Record]] = lambda settings: {}  # other players
+    judge: Callable[[Any, Record], Results] = judge_bandit  # world, record → scores
+    column: tuple[str, ...] = ("by_exposure", "regret")  # the score that tables show by exposure
+    figures: dict[str, Callable[[Results], "Figure"]] = field(default_factory=dict)  # file → figure
 
     def preset(self, name: str) -> Settings:
         if name not in self.presets:
             raise UserError(nearest("preset", name, self.presets))
         return self.presets[name]
+
+    def by_exposure(self, agent: Results) -> list[float]:
+        """The means of the score that tables show."""
+        scores = agent
+        for part in self.column:
+            scores = scores[part]
+        return scores["mean"]
