@@ -138,6 +138,22 @@ def test_optimum(command: Command) -> None:
     assert said.code == 0 and "--task.num-arms INT" in said.out
 
 
+def test_watch(command: Command, tmp_path: Path) -> None:
+    maze = "--task.height 3 --task.width 3 --task.steps 5 --task.num-contexts 2 --task.repeats 2"
+    tiny = "--seeds 1 --network.hidden-size 4 --learner.lanes 2 --learner.epochs 1"
+    said = command(f"train water-maze --out m {maze} {tiny} --evaluation.epochs 2")
+    assert said.code == 0, said.err
+    said = command("watch water-maze m --exposure 2")
+    assert said.code == 0 and said.out.count("step ") == 5  # no terminal: a block a step
+    assert "exposure 2" in said.out
+    said = command("watch water-maze m --svg m.svg")
+    assert said.code == 0 and (tmp_path / "m.svg").read_text().startswith("<svg")
+    assert_refused(command("watch water-maze m --svg m.svg"), "m.svg")
+    assert_refused(command("watch water-maze m --seed 7"), "has the seeds [0], not 7")
+    assert_refused(command("watch water-maze m --exposure 9"), "lower --exposure")
+    assert "--speed FLOAT" in command("watch --help").out
+
+
 def test_version(command: Command) -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*\n", command("--version").out)
 
@@ -260,6 +276,14 @@ def test_a_process_of_its_own(tmp_path: Path) -> None:
         ("optimum water-maze --task.hight 3", "did you mean --task.height?"),
         ("optimum two-step --task.p-common 1.3", "p_common must lie in [0, 1], got 1.3"),
         ("optimum water-maze --task.height 9 --task.width 9", "too large to solve exactly"),
+        (
+            "watch",
+            "watch needs an experiment and a run folder first: reinstate watch",
+        ),
+        ("watch water-mze x", "unknown replay 'water-mze': did you mean water-maze?"),
+        ("watch water-maze nowhere", "nowhere holds no run"),
+        ("watch water-maze nowhere --speed 0", "speed must be positive, not 0"),
+        ("train water-maze --task.height 3 --task.width 3", "9 cells cannot give 10 contexts"),
         # Settings that cannot work
         ("train barcode-bandits --task.barcode-length 3", "raise barcode_length to 4 or more"),
         (

@@ -89,8 +89,8 @@ def maze() -> dict[str, Any]:
     steps = over_seeds([[8, 3, 2], [6, 2, 2]])
     document = {
         "agents": {
-            "epl2rl": {"maze": {"steps_to_goal": steps, "trajectories": pairs}},
-            "l2rl": {"maze": {"steps_to_goal": {"mean": [8, 8, None], "ci95": None}}},
+            "epl2rl": {"maze": {"steps_or_end": steps, "trajectories": pairs}},
+            "l2rl": {"maze": {"steps_or_end": {"mean": [8, 8, None], "ci95": None}}},
         },
         "optimum": {"steps_first_exposure": 5.5, "steps_goal_known": 1.75, "goal_known": 9},
         "settings": {"task": {"height": 2, "width": 3}},
@@ -111,7 +111,7 @@ def test_steps_by_exposure_with_their_intervals(maze: dict[str, Any]) -> None:
     np.testing.assert_allclose(plain, [[1.06, 8], [2.06, 8], [3.06, np.nan]])
     (bars,) = agents[0].lines[2]
     ends = np.array([segment[:, 1] for segment in bars.get_segments()])
-    np.testing.assert_allclose(ends, maze["agents"]["epl2rl"]["maze"]["steps_to_goal"]["ci95"])
+    np.testing.assert_allclose(ends, maze["agents"]["epl2rl"]["maze"]["steps_or_end"]["ci95"])
     assert agents[1].lines[2] == ()  # no interval from a single seed
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == ["epL2RL", "L2RL", "optimum (5.50, 1.75)"]

@@ -21,13 +21,14 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from reinstate import devices
+from reinstate import devices, watch
 from reinstate.agent import AGENTS
 from reinstate.baselines.optimum import OPTIMA, find_optimum, solve
 from reinstate.errors import UserError, nearest, require_positive
 from reinstate.evaluation import Evaluation
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
+from reinstate.experiments.water_maze import WATER_MAZE
 from reinstate.progress import Reporter
 from reinstate.reproduction import (
     find_experiment,
@@ -38,7 +39,7 @@ from reinstate.reproduction import (
     reproduce,
     start_run,
 )
-from reinstate.runs import Run, require_new, write_json, write_record
+from reinstate.runs import Run, require_new, write_atomically, write_json, write_record
 from reinstate.settings import Settings, W, to_dict
 from reinstate.training import Stopped, train
 
@@ -53,6 +54,7 @@ usage: reinstate VERB …
                          and leave results.json and figures in --out
   train EXPERIMENT       train one agent (--agent), several seeds at once, into a run folder
   evaluate RUN           judge a trained run on fresh tasks, weights frozen
+  watch water-maze RUN   an episode of a trained run, replayed in the terminal
   optimum EXPERIMENT     the best that is possible, exactly, with and without memory
   list                   the experiments, agents and presets there are
 
@@ -123,6 +125,25 @@ class EvaluateOptions:
 
 
 @dataclass(frozen=True)
+class WatchOptions:
+    """Replay an episode of a trained water-maze run: the grid, the goal, the memory, the r-gate."""
+
+    exposure: int = 0
+    """Which exposure to a context; 0 shows the first and then the second of the same context."""
+    seed: int = 0
+    """Which of the run's seeds."""
+    speed: float = 4.0
+    """Steps a second, in a terminal; without one all frames are printed at once."""
+    svg: Path | None = None
+    """Write an animated SVG to this file instead."""
+
+    def __post_init__(self) -> None:
+        require_positive(speed=self.speed)
+        if self.exposure < 0:
+            raise UserError(f"exposure must be 1 or more, or 0 for both, not {self.exposure}")
+
+
+@dataclass(frozen=True)
 class OptimumOptions(Generic[T]):
     """The best that is possible, exactly, for any settings of the task."""
 
@@ -139,6 +160,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "evaluate": evaluate_command,
         "reproduce": reproduce_command,
         "optimum": optimum_command,
+        "watch": watch_command,
     }
     try:
         if not arguments or arguments[0] in ("-h", "--help", "help"):
@@ -278,6 +300,44 @@ def optimum_command(arguments: list[str]) -> None:
         return
     for label, value in values.items():
         print(f"{label.replace('_', ' '):28} {as_text(value)}")
+
+
+def watch_command(arguments: list[str]) -> None:
+    program = "reinstate watch water-maze RUN"
+    if wants_help(arguments):
+        parse(WatchOptions, ["--help"], WatchOptions(), program)
+    if len(arguments) < 2 or arguments[1].startswith("-"):
+        raise UserError(f"watch needs an experiment and a run folder first: {program}")
+    if arguments[0] != WATER_MAZE.name:
+        raise UserError(nearest("replay", arguments[0], [WATER_MAZE.name]))
+    options = parse(WatchOptions, arguments[2:], WatchOptions(), program)
+    path = Path(arguments[1])
+    experiment, agent, settings = open_run(path)
+    if experiment is not WATER_MAZE:
+        raise UserError(f"{path} is a run of {experiment.name}, and only water-maze has a replay")
+    if options.seed not in settings.seed_range:
+        raise UserError(f"{path} has the seeds {list(settings.seed_range)}, not {options.seed}")
+    if options.exposure > settings.task.max_exposures:
+        most = settings.task.max_exposures
+        raise UserError(f"{path} shows each context {most} times: lower --exposure")
+    if options.svg:
+        require_new(options.svg, "--svg")
+    devices.use_all_cores()
+    state = load_state(path, agent, settings)
+    with Reporter().working(f"{agent}: playing"):
+        record = record_of(agent, settings, state)
+    world, place = settings.task, settings.seed_range.index(options.seed)
+    chosen = [options.exposure] if options.exposure else [1, 2]
+    episodes = [
+        watch.replay(world, record, place, *watch.choose(record, exposure, place))
+        for exposure in chosen
+    ]
+    if options.svg:
+        write_atomically(options.svg, watch.animated_svg(world, episodes).encode())
+        print(f"{options.svg} shows exposures {', '.join(map(str, chosen))}")
+        return
+    for frames in episodes:
+        watch.show(frames, world, Console(), options.speed)
 
 
 def as_text(value: Any) -> str:

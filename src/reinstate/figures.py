@@ -98,7 +98,10 @@ def _reference_lines(axes: "Axes", lines: dict[str, float]) -> None:
 
 
 def maze_steps(results: dict[str, Any]) -> "Figure":
-    """Fig. 5b: moves to the first goal by exposure, with 95% intervals, optima as lines."""
+    """Fig. 5b: moves to the first goal by exposure, with 95% intervals, optima as lines.
+
+    A goal never found counts as the whole episode, as it does in the optima.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.2, 3.4), layout="constrained")
@@ -107,7 +110,7 @@ def maze_steps(results: dict[str, Any]) -> "Figure":
     last = 1
     for index, (name, agent) in enumerate(agents.items()):
         aside = 0.12 * (index - (len(agents) - 1) / 2)  # so that intervals do not cover each other
-        last = max(last, _steps(axes, name, agent["maze"]["steps_to_goal"], aside))
+        last = max(last, _steps(axes, name, agent["maze"]["steps_or_end"], aside))
     _maze_optima(axes, results.get("optimum") or {}, last)
     axes.set_xlabel("exposure to the context")
     axes.set_ylabel("steps to the first goal")

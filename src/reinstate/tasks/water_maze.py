@@ -53,6 +53,10 @@ class WaterMaze(BarcodeWorld):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_positive(height=self.height, width=self.width, steps=self.steps)
+        if self.goals not in ("distinct", "independent"):
+            raise UserError(f"unknown goals {self.goals!r}: choose distinct or independent")
+        if self.start not in ("elsewhere", "anywhere"):
+            raise UserError(f"unknown start {self.start!r}: choose elsewhere or anywhere")
         if self.num_cells < 2:
             raise UserError("a maze needs at least two cells: raise height or width")
         if self.goals == "distinct" and self.sequence.max_tasks > self.num_cells:

@@ -1,0 +1,299 @@
+"""An episode of the water maze, step by step: in a terminal, or as an animated SVG."""
+
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from rich.box import SQUARE
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from reinstate.errors import UserError, require_positive
+from reinstate.evaluation import Record
+from reinstate.tasks.water_maze import MOVES, WaterMaze
+
+SAME = 1e-6  # a context this close to a key is that key, but for rounding
+ARROWS = dict(zip(MOVES, ("←● ", " ●→", " ●↑", " ●↓"), strict=True))
+OFFSETS = dict(zip(MOVES, ((-1, 0), (1, 0), (0, -1), (0, 1)), strict=True))
+BAR = 20  # characters of a full gate
+BESIDE = 8  # columns of the widest maze that leaves room for text beside it, in 80 characters
+# Okabe and Ito's vermilion and green: the paper's red and green, distinct to colour-blind readers.
+EARLY, LATE = (213, 94, 0), (0, 158, 115)
+
+
+class Frame(NamedTuple):
+    """One step. Cells are counted row by row; exposures and steps from 1."""
+
+    step: int
+    cell: int  # where the agent is before the move
+    landed: int  # where the move leads: the goal, if it is reached, and not yet the respawn
+    goal: int
+    goals: int  # reached so far, this move's included
+    reward: float  # of the move
+    move: str
+    r_gate: float  # mean over units
+    exposure: int
+    context: str  # its bits if the record has them, else its number in the epoch
+    retrieved: int | None  # the exposure whose memory came back; none if not of this context
+    distance: float  # to the nearest key; infinite if there is none
+    trail: tuple[int, ...]  # the cells of the current search before this one
+
+
+def replay(world: WaterMaze, record: Record, seed: int, epoch: int, episode: int) -> list[Frame]:
+    """A recorded episode; `seed` counts along the record's first axis.
+
+    What came back from memory is the nearest key's value: all of it for k = 1.
+    """
+    here = (seed, epoch, episode)
+    for name, index, size in zip(
+        ("seed", "epoch", "episode"), here, record.context_id.shape, strict=True
+    ):
+        if not 0 <= index < size:
+            raise UserError(f"{name} must be 0 to {size - 1}, not {index}")
+    played = jax.tree.map(lambda leaf: np.asarray(leaf)[here], record)
+    bits, number = getattr(played.trace, "context", None), f"#{played.context_id + 1}"
+    frames: list[Frame] = []
+    for t, cell in enumerate(played.trace.cell.tolist()):
+        last = frames[-1] if frames else None
+        # An episode overwrites its context's memory: what is there is of the exposure before.
+        recalled = played.exposure > 0 and played.distance[t] <= SAME
+        frame = Frame(
+            step=t + 1,
+            cell=cell,
+            landed=_land(world, cell, MOVES[played.action[t]]),
+            goal=int(played.trace.goal[t]),
+            goals=int(played.reward[: t + 1].sum()),
+            reward=float(played.reward[t]),
+            move=MOVES[played.action[t]],
+            r_gate=float(played.gates.r[t]),
+            exposure=int(played.exposure) + 1,
+            context=number if bits is None else "".join(f"{bit:.0f}" for bit in bits[t]),
+            retrieved=int(played.exposure) if recalled else None,
+            distance=float(played.distance[t]),
+            trail=(*last.trail, last.cell) if last and last.reward == 0 else (),
+        )
+        frames.append(frame)
+    return frames
+
+
+def _land(world: WaterMaze, cell: int, move: str) -> int:
+    x, y = cell % world.width + OFFSETS[move][0], cell // world.width + OFFSETS[move][1]
+    return min(max(y, 0), world.height - 1) * world.width + min(max(x, 0), world.width - 1)
+
+
+def memory_text(frame: Frame) -> str:
+    """Where the memory that came back is from."""
+    if frame.retrieved is not None:
+        return f"exposure {frame.retrieved} of this context"
+    if np.isinf(frame.distance):
+        return "nothing"
+    return f"another context's, distance {frame.distance:.2f}"
+
+
+def choose(record: Record, exposure: int | None = None, seed: int = 0) -> tuple[int, int]:
+    """An epoch and episode worth watching: by default a second exposure.
+
+    The context is the one whose first search took longest and whose next was quickest, if possible
+    from the same start. It is the same context for exposures 1 and 2.
+    """
+    wanted = 2 if exposure is None else exposure
+    deepest = int(record.exposure[seed].max()) + 1
+    if not 1 <= wanted <= deepest:
+        raise UserError(f"exposure must be 1 to {deepest}, not {wanted}")
+    starts = np.asarray(record.trace.cell)[seed, :, :, 0]
+    found = np.asarray(record.reward)[seed] > 0  # (epochs, episodes, steps)
+    never = found.shape[-1] + 1
+    first_goal = np.where(found.any(axis=-1), found.argmax(axis=-1) + 1, never)
+
+    def merit(context: tuple[int, np.ndarray]) -> tuple[bool, bool, int]:
+        epoch, episodes = context
+        before, after = first_goal[epoch, episodes[:2][[0, -1]]]
+        shared = np.ptp(starts[epoch, episodes[:2]]) == 0 and after < before
+        # A goal that was never found leaves nothing to remember.
+        return bool(before < never), bool(shared), int(before - after)
+
+    epochs = enumerate(np.asarray(record.context_id)[seed])
+    contexts = [(n, np.flatnonzero(ids == i)) for n, ids in epochs for i in np.unique(ids)]
+    needed = min(max(wanted, 2), deepest)  # a pair, unless nothing comes back
+    epoch, episodes = max((c for c in contexts if len(c[1]) >= needed), key=merit)
+    return epoch, int(episodes[wanted - 1])
+
+
+def draw(world: WaterMaze, frame: Frame) -> RenderableType:
+    """The maze, and what the agent and its memory are doing; at most 80 characters wide."""
+    facts = Table.grid(padding=(0, 2))
+    filled = round(BAR * frame.r_gate)
+    bar = Text("█" * filled, "cyan").append("░" * (BAR - filled), "dim")
+    rows: dict[str, str | Text] = {
+        "step": f"{frame.step} of {world.steps}",
+        "context": f"{frame.context}, exposure {frame.exposure}",
+        "retrieved": memory_text(frame),
+        "r gate": bar.append(f" {frame.r_gate:.2f}", "default"),
+        "move": Text(frame.move).append(", goal!" if frame.reward > 0 else "", "bold green"),
+        "goals": Text(f"{frame.goals} so far ").append("★" * frame.goals, "green"),
+    }
+    for name, value in rows.items():
+        facts.add_row(Text(name, "dim"), value)
+    legend = Text("● agent  ★ goal  · this search", "dim")
+    maze = _maze(world, frame)
+    if world.width > BESIDE:
+        return Group(maze, facts, legend)
+    both = Table.grid(padding=(0, 3))
+    both.add_row(maze, Group(Text(), facts, Text(), legend))
+    return both
+
+
+def _maze(world: WaterMaze, frame: Frame) -> Table:
+    maze = Table(box=SQUARE, show_header=False, show_lines=True, padding=0)
+    for start in range(0, world.num_cells, world.width):
+        maze.add_row(*(_content(frame, cell) for cell in range(start, start + world.width)))
+    return maze
+
+
+def _content(frame: Frame, cell: int) -> Text:
+    if cell == frame.cell:
+        agent = "◉" if cell == frame.goal else "●"
+        return Text(ARROWS[frame.move].replace("●", agent), "bold cyan")
+    if cell == frame.goal:
+        return Text(" ★ ", "bold green")
+    return Text(" · " if cell in frame.trail else "   ", "yellow")
+
+
+def show(frames: Sequence[Frame], world: WaterMaze, console: Console, speed: float) -> None:
+    """Step through an episode, `speed` steps a second; without a terminal, print every frame."""
+    require_positive(speed=speed)
+    if not console.is_interactive:
+        for frame in frames:
+            console.print(Group(draw(world, frame), Text()))
+        return
+    with Live(console=console, auto_refresh=False) as live:
+        for frame in frames:
+            live.update(draw(world, frame), refresh=True)
+            time.sleep(1 / speed)
+
+
+SIZE, EDGE, TOP, BOTTOM = 240, 24, 62, 26  # of a panel: its side, margin, room for captions
+MOVING, WIPED = 0.6, 0.98  # parts of a step: the agent moves, then stays; a trail is wiped
+PAUSE, SECONDS = 4.0, 0.45  # steps before it starts again; seconds a step
+CAPTIONS = {1: "first exposure", 2: "second exposure"}
+STYLE = """text{font:11px system-ui,sans-serif;fill:#57606a}
+.caption{font-size:15px;font-weight:600}.trail{stroke-width:4;stroke-linecap:round}
+@media (prefers-reduced-motion:no-preference){.moving{animation:%.2fs linear infinite}}
+"""
+
+
+class _Film:
+    """The keyframes of everything that moves, and where cells are."""
+
+    def __init__(self, world: WaterMaze, steps: float) -> None:
+        self.world, self.steps, self.keyframes = world, steps, list[str]()
+        self.side = max(SIZE // max(world.width, world.height), 1)
+
+    def centre(self, cell: int) -> tuple[float, float]:
+        y, x = divmod(cell, self.world.width)
+        return (x + 0.5) * self.side, TOP + (y + 0.5) * self.side
+
+    def moving(self, kind: str, stages: list[tuple[float, str]]) -> str:
+        """The attributes of a shape that is in these stages at these steps."""
+        name = f"k{len(self.keyframes)}"
+        body = "".join(f"{100 * step / self.steps:.3f}%{{{what}}}" for step, what in stages)
+        self.keyframes.append(f"@keyframes {name}{{{body}}}")
+        return f'class="moving {kind}" style="animation-name:{name}"'
+
+    def appearing(self, kind: str, since: float, until: float) -> str:
+        """Those of one that fades in while the agent moves."""
+        stages = [(0.0, 0), (since, 0), (since + MOVING, 1), (until, 1)]
+        if until < self.steps:
+            stages += [(until + 1 - WIPED, 0), (self.steps, 0)]
+        return self.moving(kind, [(step, f"opacity:{shown}") for step, shown in stages])
+
+
+def animated_svg(world: WaterMaze, episodes: list[list[Frame]]) -> str:
+    """Episodes side by side, without scripts; where motion is unwelcome, their first searches."""
+    film = _Film(world, max(map(len, episodes)) + PAUSE)
+    panels = [_panel(frames, film) for frames in episodes]
+    width = EDGE + len(episodes) * (SIZE + EDGE)
+    height = 2 * EDGE + TOP + world.height * film.side + BOTTOM
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+        f' width="{width}" height="{height}" role="img">',
+        "<title>An agent searches a water maze</title>",
+        f"<style>{STYLE % (SECONDS * film.steps)}{''.join(film.keyframes)}</style>",
+        # A background of its own, so that it reads the same on light and dark pages.
+        f'<rect width="{width}" height="{height}" rx="8" fill="#fff"/>',
+    ]
+    for n, shapes in enumerate(panels):
+        lines += [f'<g transform="translate({EDGE + n * (SIZE + EDGE)} {EDGE})">', *shapes, "</g>"]
+    return "\n".join([*lines, "</svg>\n"])
+
+
+def _panel(frames: list[Frame], film: _Film) -> list[str]:
+    world, first, side = film.world, frames[0], film.side
+    width, height = world.width * side, world.height * side
+    rows = "".join(f"M0 {TOP + y * side}h{width}" for y in range(world.height + 1))
+    columns = "".join(f"M{x * side} {TOP}v{height}" for x in range(world.width + 1))
+    x, y = film.centre(first.goal)
+    caption = CAPTIONS.get(first.exposure, f"exposure {first.exposure}")
+    return [
+        f'<text class="caption" y="14">{caption}</text>',
+        f'<text y="33">context {first.context}</text>',
+        f'<text y="50">retrieved: {memory_text(first)}</text>',
+        f'<path d="{rows}{columns}" stroke="#d0d7de" fill="none"/>',
+        f'<circle cx="{x:g}" cy="{y:g}" r="{0.38 * side:g}" fill="#009e73" fill-opacity=".3"/>',
+        *_trails(frames, film),
+        _agent(frames, film),
+        f'<text y="{TOP + height + 22}">goals</text>',
+        *_tally(frames, film, TOP + height + 18),
+    ]
+
+
+def _trails(frames: list[Frame], film: _Film) -> list[str]:
+    """Every move as a line, early red and late green; the next search wipes them."""
+    shapes = []
+    for n, search in enumerate(_searches(frames)):
+        until = search[-1].step - 1 + WIPED if search[-1] is not frames[-1] else film.steps
+        for share, frame in zip(np.linspace(0, 1, len(search)), search, strict=True):
+            colour = np.rint((1 - share) * np.array(EARLY) + share * np.array(LATE)).astype(int)
+            (x, y), (to_x, to_y) = film.centre(frame.cell), film.centre(frame.landed)
+            shapes.append(
+                f'<path {film.appearing("trail", frame.step - 1, until)} opacity="{int(n == 0)}"'
+                f' d="M{x:g} {y:g}L{to_x:g} {to_y:g}" stroke="rgb{tuple(colour.tolist())}"/>'
+            )
+    return shapes
+
+
+def _agent(frames: list[Frame], film: _Film) -> str:
+    def at(cell: int) -> str:
+        x, y = film.centre(cell)
+        return f"transform:translate({x:g}px,{y:g}px)"
+
+    stages = []
+    for frame in frames:
+        start, after = frame.step - 1.0, at(frame.landed)
+        stages += [(start, at(frame.cell)), (start + MOVING, after), (start + WIPED, after)]
+    x, y = film.centre(_searches(frames)[0][-1].landed)
+    return (
+        f"<circle {film.moving('agent', [*stages, (film.steps, at(frames[-1].landed))])}"
+        f' transform="translate({x:g} {y:g})" r="{0.22 * film.side:g}" fill="#0072b2"/>'
+    )
+
+
+def _tally(frames: list[Frame], film: _Film, y: int) -> list[str]:
+    apart = min(16, (SIZE - 40) / max(frames[-1].goals, 1))
+    return [
+        f'<circle {film.appearing("tally", frame.step - 1, film.steps)} r="5" fill="#009e73"'
+        f' cx="{30 + apart * frame.goals:g}" cy="{y}"/>'
+        for frame in frames
+        if frame.reward > 0
+    ]
+
+
+def _searches(frames: list[Frame]) -> list[list[Frame]]:
+    """The episode, cut where the goal was reached."""
+    starts = [n for n, frame in enumerate(frames) if not frame.trail]
+    return [frames[i:j] for i, j in pairwise([*starts, len(frames)])]
