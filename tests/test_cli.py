@@ -15,10 +15,12 @@ import pytest
 
 from reinstate import devices
 from reinstate.agent import AGENTS
-from reinstate.cli import main, ordinal, peek
+from reinstate.cli import main
 from reinstate.experiments import EXPERIMENTS
+from reinstate.options import peek
 from reinstate.runs import Run
 from reinstate.settings import to_dict
+from reinstate.tables import ordinal
 from tiny import ENVIRONMENT, OPTIONS, TINY, contents, trained_run
 
 

@@ -15,10 +15,13 @@ import pytest
 from reinstate.baselines.bandits import one_exposure
 from reinstate.errors import UserError
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
+from reinstate.experiments.base import Experiment
+from reinstate.experiments.water_maze import WATER_MAZE
 from reinstate.learner import A2C
 from reinstate.progress import Bar
 from reinstate.reproduction import curve_of, find_experiment, open_run, reproduce
 from reinstate.settings import Settings, to_dict
+from reinstate.tasks.water_maze import WaterMaze
 from reinstate.training import Stopped
 from tiny import SILENT, TINY, contents, new_run
 
@@ -26,11 +29,15 @@ AGENTS = ("epl2rl", "l2rl")
 
 
 def go(
-    out: Path, agents: tuple[str, ...] = AGENTS, settings: Settings = TINY, resume: bool = False
+    out: Path,
+    agents: tuple[str, ...] = AGENTS,
+    settings: Settings = TINY,
+    resume: bool = False,
+    experiment: Experiment = BARCODE_BANDITS,
 ) -> dict[str, Any]:
-    command = "reinstate reproduce barcode-bandits"
+    command = f"reinstate reproduce {experiment.name}"
     return reproduce(
-        BARCODE_BANDITS, "quick", agents, settings, out, SILENT, command=command, resume=resume
+        experiment, "quick", agents, settings, out, SILENT, command=command, resume=resume
     )
 
 
@@ -234,6 +241,22 @@ def test_a_long_curve_is_thinned_to_a_hundred_points() -> None:
     assert curve["reward"]["mean"][-1] == pytest.approx(1.5 * 249.5)  # epochs 249 and 250
     mean = np.average(curve["reward"]["per_seed"][1], weights=[3] * 50 + [2] * 50)
     assert mean == pytest.approx(251)
+
+
+def test_water_maze(tmp_path: Path) -> None:
+    """The maze has scores, figures and claims of its own; larger ones are held against bounds."""
+    task = WaterMaze(height=3, width=4, steps=6, num_contexts=3, repeats=3, barcode_length=4)
+    settings = replace(TINY, task=task, learner=replace(TINY.learner, epochs=1))
+    results = go(tmp_path / "x", ("epl2rl",), settings=settings, experiment=WATER_MAZE)
+    found = {path.name for path in (tmp_path / "x").iterdir() if path.is_file()}
+    figures = {"training-curves", "steps-to-goal", "trajectories"}
+    assert found == {"results.json"} | {f"{n}.{kind}" for n in figures for kind in ("png", "svg")}
+    assert np.shape(results["agents"]["epl2rl"]["maze"]["steps_or_end"]["mean"]) == (3,)
+    assert "regret" not in results["agents"]["epl2rl"]["by_exposure"]
+    claims = " ".join(check["claim"] for check in results["checks"])
+    assert "finds a goal faster" in claims and "takes a shortest path" in claims
+    bounds = WATER_MAZE.optimum(WaterMaze(height=8, width=8))
+    assert bounds["without_memory"] == bounds["bounds"]["without_memory_upper"]
 
 
 def test_open_run(tmp_path: Path) -> None:

@@ -3,32 +3,35 @@
 Results go to standard output, progress to standard error. A mistake is one line and exit status 2.
 """
 
-import contextlib
-import io
 import json
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
-from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
 
-import tyro
 from rich.console import Console
-from rich.table import Table
 
 from reinstate import devices, watch
 from reinstate.agent import AGENTS
 from reinstate.baselines.optimum import OPTIMA, find_optimum, solve
-from reinstate.errors import UserError, nearest, require_positive
+from reinstate.errors import UserError, nearest
 from reinstate.evaluation import Evaluation
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
 from reinstate.experiments.water_maze import WATER_MAZE
+from reinstate.options import (
+    EvaluateOptions,
+    ListOptions,
+    OptimumOptions,
+    ReproduceOptions,
+    TrainOptions,
+    WatchOptions,
+    parse,
+    peek,
+)
 from reinstate.progress import Reporter
 from reinstate.reproduction import (
     find_experiment,
@@ -40,10 +43,9 @@ from reinstate.reproduction import (
     start_run,
 )
 from reinstate.runs import Run, require_new, write_atomically, write_json, write_record
-from reinstate.settings import Settings, W, to_dict
+from reinstate.settings import to_dict
+from reinstate.tables import as_text, print_agents, print_checks, print_experiments
 from reinstate.training import Stopped, train
-
-T = TypeVar("T")
 
 HELP = """\
 reinstate: meta-learning agents with an episodic memory (Ritter et al., ICML 2018)
@@ -65,91 +67,6 @@ overridden by name; `reinstate train barcode-bandits --help` explains them all.
   reinstate train barcode-bandits --agent epl2rl --seeds 2 --out runs/five --task.num-arms 5
   reinstate evaluate runs/five --json
 """
-
-
-@dataclass(frozen=True)
-class ListOptions:
-    """The experiments, agents and presets there are."""
-
-    json: bool = False
-    """Print them as JSON."""
-
-
-@dataclass(frozen=True)
-class Options(Generic[W]):
-    """What `train` and `reproduce` share; their defaults depend on the experiment."""
-
-    settings: Annotated[Settings[W], tyro.conf.arg(name="")]
-    preset: str
-    """Where defaults come from: quick (a laptop's CPU) or paper (an accelerator)."""
-    out: Path
-    """Folder for all that is written."""
-    resume: bool = False
-    """Continue what an interrupted call left in --out."""
-    checkpoint_every: int = 25
-    """Epochs between checkpoints; one is also written when training ends or is interrupted."""
-    json: bool = False
-    """Print the result as JSON."""
-
-    def __post_init__(self) -> None:
-        require_positive(checkpoint_every=self.checkpoint_every)
-
-
-@dataclass(frozen=True)
-class TrainOptions(Options[W]):
-    """Train one agent, several seeds at once, into a run folder."""
-
-    agent: str = "epl2rl"
-    """Which agent; `reinstate list` describes them."""
-
-
-@dataclass(frozen=True)
-class ReproduceOptions(Options[W]):
-    """Train an experiment's agents, judge them with frozen weights, draw the figure."""
-
-    agents: tuple[str, ...] = ()
-    """Which agents; by default those the paper shows."""
-
-
-@dataclass(frozen=True)
-class EvaluateOptions:
-    """Judge a trained run on fresh tasks, with frozen weights; writes RUN/evaluation.json."""
-
-    evaluation: Annotated[Evaluation, tyro.conf.arg(name="")]
-    checkpoint: Path | None = None
-    """A checkpoint of the run; by default its last."""
-    record: Path | None = None
-    """Also write every step (context, exposure, action, reward, gates, …) to this .npz file."""
-    json: bool = False
-    """Print the result as JSON."""
-
-
-@dataclass(frozen=True)
-class WatchOptions:
-    """Replay an episode of a trained water-maze run: the grid, the goal, the memory, the r-gate."""
-
-    exposure: int = 0
-    """Which exposure to a context; 0 shows the first and then the second of the same context."""
-    seed: int = 0
-    """Which of the run's seeds."""
-    speed: float = 4.0
-    """Steps a second, in a terminal; without one all frames are printed at once."""
-    svg: Path | None = None
-    """Write an animated SVG to this file instead."""
-
-    def __post_init__(self) -> None:
-        require_positive(speed=self.speed)
-        if self.exposure < 0:
-            raise UserError(f"exposure must be 1 or more, or 0 for both, not {self.exposure}")
-
-
-@dataclass(frozen=True)
-class OptimumOptions(Generic[T]):
-    """The best that is possible, exactly, for any settings of the task."""
-
-    task: T
-    json: bool = False
-    """Print the values as JSON."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -340,15 +257,6 @@ def watch_command(arguments: list[str]) -> None:
         watch.show(frames, world, Console(), options.speed)
 
 
-def as_text(value: Any) -> str:
-    """A number, a list of them, or a simulated mean with its interval."""
-    if isinstance(value, dict):
-        return f"{value['mean']:.4f} ± {value['half_width']:.4f}"
-    if isinstance(value, list):
-        return "  ".join(f"{each:.4f}" for each in value)
-    return str(value) if isinstance(value, bool) else f"{value:.4f}"
-
-
 def wants_help(arguments: list[str]) -> bool:
     return "-h" in arguments or "--help" in arguments
 
@@ -366,79 +274,6 @@ def take_experiment(verb: str, arguments: list[str]) -> tuple[Experiment, list[s
     print_experiments()
     print(f"\nEvery setting is an option. Those of {example.name}:\n")
     return example, arguments
-
-
-def peek(arguments: list[str], flag: str, default: str) -> str:
-    """A flag's value before the rest can be parsed: it decides what the other defaults are."""
-    value = default
-    for this, following in pairwise([*arguments, default]):
-        if this == flag:
-            value = following
-        elif this.startswith(f"{flag}="):
-            value = this.removeprefix(f"{flag}=")
-    return value
-
-
-def parse(options: Any, arguments: list[str], default: Any, program: str) -> Any:
-    """tyro's parser, with its boxed errors turned into one line."""
-    errors = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(errors):
-            return tyro.cli(options, args=arguments, default=default, prog=program)
-    except SystemExit as stop:
-        if stop.code in (0, None):
-            raise
-        raise UserError(f"{one_line(errors.getvalue())} (see {program} --help)") from None
-
-
-def one_line(box: str) -> str:
-    """The message in one of tyro's error boxes, with its suggestion if it has one."""
-    lines = [re.sub(r"[│╭╰╮╯]", "", line).strip() for line in box.splitlines()]
-    sections = re.split(r"(?m)^─+$", "\n".join(lines[1:-1]))
-    message = " ".join(sections[0].split())
-    if "Perhaps you meant" in box:
-        message += f"; did you mean {sections[1].split(':', 1)[1].split()[0].rstrip(',')}?"
-    return message
-
-
-def print_experiments() -> None:
-    for e in EXPERIMENTS.values():
-        print(f"  {e.name:18} {e.summary}")
-        print(f"  {'':18} section {e.section}; presets {', '.join(e.presets)}")
-
-
-def print_agents(experiment: Experiment, agents: dict[str, Any]) -> None:
-    """A table: reward with its interval, and a score at the first exposures and the last."""
-    scores = {name: experiment.by_exposure(agent) for name, agent in agents.items()}
-    shown = max(len(score) for score in scores.values())
-    label = experiment.column[-1].replace("_", " ")
-    columns = [e for e in (1, 2, 3) if e < shown] + [shown]
-    table = Table(title="an episode, frozen weights, fresh tasks", title_justify="left")
-    table.add_column("agent")
-    table.add_column("reward [95%]", justify="right")
-    for e in columns:
-        table.add_column(f"{label if e == 1 else ''} {ordinal(e)}".strip(), justify="right")
-    for name, agent in agents.items():
-        score = scores[name]
-        cells = [f"{score[e - 1]:.2f}" if e <= len(score) else "" for e in columns]
-        table.add_row(name, with_interval(agent["reward"]), *cells)
-    Console().print(table)
-
-
-def ordinal(number: int) -> str:
-    tens = number % 100 in (11, 12, 13)
-    return f"{number}{'th' if tens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
-
-
-def with_interval(summary: dict[str, Any]) -> str:
-    mean, ci95 = summary["mean"], summary["ci95"]
-    return f"{mean:.2f} [{ci95[0]:.2f}, {ci95[1]:.2f}]" if ci95 else f"{mean:.2f} [one seed]"
-
-
-def print_checks(checks: list[dict[str, Any]]) -> None:
-    for check in checks:
-        word = "holds" if check["holds"] else "FAILS"
-        print(f"{word}: {check['claim']}: {check['value']:.3f}, {check['bound']}")
 
 
 if __name__ == "__main__":

@@ -2,45 +2,24 @@
 
 from dataclasses import replace
 
-from reinstate.agent import Network
 from reinstate.baselines.algorithms import play_all
 from reinstate.baselines.optimum import Values, bandit_optimum
 from reinstate.evaluation import Evaluation, Record
-from reinstate.experiments.base import Check, Experiment, Results
+from reinstate.experiments.base import LEARNER, Check, Experiment, Results
 from reinstate.experiments.claims import against_memoryless, falls
-from reinstate.learner import A2C
-from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
-
-# A random search over 192 settings of learning rate, its end, discount, both costs and the clipping
-# norm. Of those within noise of the best for plain L2RL, which is what the paper tuned for, one at
-# which epL2RL learns fast too; the same for every agent.
-LEARNER = A2C(
-    lanes=32,
-    epochs=60,
-    learning_rate=0.01,
-    learning_rate_end=0.0,
-    discount=0.7,
-    value_cost=0.5,
-    entropy_cost=0.05,
-    entropy_cost_end=0.0,
-    max_grad_norm=0.3,
-)
 
 QUICK = Settings(
     task=BarcodeBandits(),
     seeds=4,
-    network=Network(hidden_size=50),
-    memory=DND(capacity=100, k=1, distance="cosine"),
-    learner=LEARNER,
-    evaluation=Evaluation(epochs=100),
+    learner=replace(LEARNER, epochs=60, discount=0.7),
 )
 
 PAPER = replace(
     QUICK,
     seeds=3,
-    learner=replace(LEARNER, lanes=2048, epochs=150, unroll=10),
+    learner=replace(QUICK.learner, lanes=2048, epochs=150, unroll=10),
     evaluation=Evaluation(epochs=500),
 )
 
