@@ -246,7 +246,13 @@ def test_a_long_curve_is_thinned_to_a_hundred_points() -> None:
 def test_water_maze(tmp_path: Path) -> None:
     """The maze has scores, figures and claims of its own; larger ones are held against bounds."""
     task = WaterMaze(height=3, width=4, steps=6, num_contexts=3, repeats=3, barcode_length=4)
-    settings = replace(TINY, task=task, learner=replace(TINY.learner, epochs=1))
+    settings = Settings(
+        task=task,
+        seeds=2,
+        network=TINY.network,
+        learner=replace(TINY.learner, epochs=1),
+        evaluation=TINY.evaluation,
+    )
     results = go(tmp_path / "x", ("epl2rl",), settings=settings, experiment=WATER_MAZE)
     found = {path.name for path in (tmp_path / "x").iterdir() if path.is_file()}
     figures = {"training-curves", "steps-to-goal", "trajectories"}
