@@ -7,9 +7,9 @@ import pytest
 from reinstate.baselines.optimum import (
     OPTIMA,
     CompositionalTask,
-    TwoStepTask,
     solve,
 )
+from reinstate.baselines.two_step import TwoStep
 from reinstate.errors import UserError
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.water_maze import WaterMaze
@@ -50,7 +50,7 @@ def test_water_maze() -> None:
 
 
 def test_two_step() -> None:
-    values = solve("two-step", TwoStepTask())
+    values = solve("two-step", TwoStep())
     assert values["uncued"] == pytest.approx(0.6505, abs=5e-5)
     assert values["episodic_cued"] == pytest.approx(0.725, abs=5e-4)
 

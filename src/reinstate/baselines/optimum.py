@@ -12,7 +12,7 @@ import numpy as np
 
 from reinstate.baselines.bandits import compositional, one_exposure, own_memory
 from reinstate.baselines.elimination import elimination
-from reinstate.baselines.two_step import two_step_optimum
+from reinstate.baselines.two_step import TwoStep, two_step_optimum
 from reinstate.baselines.water_maze import (
     random_walk_goals,
     water_maze_bounds,
@@ -39,22 +39,6 @@ class CompositionalTask:
     """Reward probability of the good stimuli."""
     p_low: float = 0.1
     """Reward probability of the bad stimuli."""
-
-
-@dataclass(frozen=True)
-class TwoStepTask:
-    """Episodic two-step task, section 4.5."""
-
-    p_common: float = 0.8
-    """Probability of the common transition (the paper does not say; Wang et al. 2018 have .8)."""
-    p_reversal: float = 0.1
-    """Probability that the reward probabilities reverse before an episode."""
-    p_high: float = 0.9
-    """Reward probability of the good state."""
-    p_low: float = 0.1
-    """Reward probability of the bad state."""
-    episodes: int = 100
-    """Episodes in an epoch; the second half is cued."""
 
 
 def bandit_optimum(task: BarcodeBandits) -> Values:
@@ -113,7 +97,7 @@ def maze_optimum_or_bounds(task: WaterMaze) -> Values:
     }
 
 
-def choice_optimum(task: TwoStepTask) -> Values:
+def choice_optimum(task: TwoStep) -> Values:
     found = two_step_optimum(task.p_common, task.p_reversal, task.p_high, task.p_low, task.episodes)
 
     def simulated(estimate: Any) -> Values:
@@ -136,7 +120,7 @@ OPTIMA = {
     "barcode-bandits": Optimum(BarcodeBandits, bandit_optimum),
     "compositional-bandits": Optimum(CompositionalTask, compositional_optimum),
     "water-maze": Optimum(WaterMaze, maze_optimum),
-    "two-step": Optimum(TwoStepTask, choice_optimum),
+    "two-step": Optimum(TwoStep, choice_optimum),
 }
 
 

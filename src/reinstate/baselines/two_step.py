@@ -49,13 +49,18 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class TwoStep:
-    """The settings of the task, with the defaults of Ritter et al. 2018 (p_common of Wang 2018)."""
+    """Episodic two-step task, section 4.5."""
 
     p_common: float = 0.8
+    """Probability of the common transition (the paper does not say; Wang et al. 2018 have .8)."""
     p_reversal: float = 0.1
+    """Probability that the reward probabilities reverse before an episode."""
     p_high: float = 0.9
+    """Reward probability of the good state."""
     p_low: float = 0.1
+    """Reward probability of the bad state."""
     episodes: int = 100
+    """Episodes in an epoch; the second half is cued."""
 
     def __post_init__(self) -> None:
         for name in ("p_common", "p_reversal", "p_high", "p_low"):
