@@ -1,7 +1,6 @@
 """An experiment from end to end, as small as it gets."""
 
 import json
-import os
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,7 +22,7 @@ from reinstate.reproduction import curve_of, find_experiment, open_run, reproduc
 from reinstate.settings import Settings, to_dict
 from reinstate.tasks.water_maze import WaterMaze
 from reinstate.training import Stopped
-from tiny import SILENT, TINY, contents, new_run
+from tiny import SILENT, TINY, contents, interrupt, new_run
 
 AGENTS = ("epl2rl", "l2rl")
 
@@ -174,7 +173,7 @@ def test_an_interrupted_reproduction_is_continued(
     def stop_second_agent(self: Bar, done: int, *news: float) -> None:
         update(self, done, *news)
         if self.label == "l2rl" and done == 2:
-            os.kill(os.getpid(), signal.SIGINT)
+            interrupt(signal.SIGINT)
 
     with monkeypatch.context() as patch:
         patch.setattr(Bar, "update", stop_second_agent)

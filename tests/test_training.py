@@ -3,6 +3,7 @@
 import io
 import os
 import signal
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from reinstate.progress import Bar, Reporter
 from reinstate.reproduction import load_state
 from reinstate.runs import Run
 from reinstate.training import Stopped, Trained, train
-from tiny import SILENT, TINY, contents, new_run, trained_run
+from tiny import SILENT, TINY, contents, interrupt, new_run, trained_run
 
 
 def go(run: Run, checkpoint_every: int = 2) -> Trained:
@@ -81,7 +82,7 @@ def test_resume_is_bit_identical(
     whole, run = trained_run(tmp_path / "whole"), new_run(tmp_path / "halves")
     handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     with monkeypatch.context() as patch:
-        after_epoch(patch, 1, lambda: os.kill(os.getpid(), number))
+        after_epoch(patch, 1, lambda: interrupt(number))
         with pytest.raises(Stopped, match="epl2rl stopped after epoch 1 of 4: --resume continues"):
             go(run)
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == handlers
@@ -115,8 +116,9 @@ def test_a_crash_is_resumed_from_the_last_checkpoint(
 
 def test_a_second_signal_acts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def twice() -> None:
+        interrupt(signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
-        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)  # cut short by the interrupt
 
     after_epoch(monkeypatch, 1, twice)
     with pytest.raises(KeyboardInterrupt):
@@ -128,7 +130,7 @@ def test_a_signal_in_the_last_epoch_is_not_forgotten(
 ) -> None:
     """Or `reproduce` would go on to the next agent."""
     run = new_run(tmp_path / "x")
-    after_epoch(monkeypatch, 4, lambda: os.kill(os.getpid(), signal.SIGINT))
+    after_epoch(monkeypatch, 4, lambda: interrupt(signal.SIGINT))
     with pytest.raises(Stopped, match="after epoch 4 of 4"):
         go(run)
     assert "epoch-00004.safetensors" in checkpoints(run)

@@ -7,7 +7,9 @@ compilation kept on disk serves all tests and the commands they start.
 import functools
 import os
 import shutil
+import signal
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -73,3 +75,14 @@ def trained_run(path: Path) -> Run:
 def contents(folder: Path) -> Mapping[str, bytes]:
     """Every file under a folder: to see that nothing was overwritten or lost."""
     return {str(p): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def interrupt(number: int) -> None:
+    """Send this process a signal, and wait until its handler has run.
+
+    JAX has threads: a signal may be taken by one of them and handled by Python a moment later.
+    """
+    during = signal.getsignal(number)
+    os.kill(os.getpid(), number)
+    while signal.getsignal(number) is during:
+        time.sleep(0.001)
