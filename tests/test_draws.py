@@ -1,0 +1,39 @@
+"""Drawing a few more numbers than needed changes none of those that are."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from reinstate import draws
+
+KEY = jax.random.key(3)
+
+
+def test_longer_draws_begin_with_the_shorter() -> None:
+    np.testing.assert_array_equal(
+        jax.random.key_data(draws.split(KEY, 5)), jax.random.key_data(jax.random.split(KEY, 5))
+    )
+    np.testing.assert_array_equal(
+        draws.gumbel(KEY, 3, 5), jax.random.gumbel(KEY, (15,)).reshape(3, 5)
+    )
+    low = jnp.arange(5)
+    np.testing.assert_array_equal(
+        draws.integers(KEY, 5, low, 40), jax.random.randint(KEY, (5,), low, 40)
+    )
+
+
+def test_integers_keep_their_bounds() -> None:
+    keys = jax.random.split(KEY, 500)
+    drawn = np.asarray(jax.vmap(lambda key: draws.integers(key, 3, jnp.array([0, 2, 3]), 4))(keys))
+    for column, low in enumerate((0, 2, 3)):
+        assert set(drawn[:, column]) == set(range(low, 4))
+
+
+def test_every_order_is_as_likely() -> None:
+    num = 6000
+    keys = jax.random.split(KEY, num)
+    orders = np.asarray(jax.vmap(lambda key: draws.shuffle(key, jnp.arange(3)))(keys))
+    _, counts = np.unique(orders @ [9, 3, 1], return_counts=True)
+    assert len(counts) == 6
+    error = np.sqrt(num * (1 / 6) * (5 / 6))
+    assert np.abs(counts - num / 6).max() < 4 * error
