@@ -1,5 +1,7 @@
 """Strict flags, set before anything touches JAX."""
 
+import signal
+
 import jax
 from hypothesis import settings
 
@@ -11,3 +13,6 @@ jax.config.update("jax_num_cpu_devices", 2)
 # Compile times make deadlines meaningless; the same examples every time keep failures repeatable.
 settings.register_profile("reinstate", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("reinstate")
+
+# A shell ignores SIGINT for what it starts in the background; tests of Ctrl-C need it noticed.
+signal.signal(signal.SIGINT, signal.default_int_handler)
