@@ -276,7 +276,10 @@ def test_a_process_of_its_own(tmp_path: Path) -> None:
         ("optimum", "optimum needs an experiment: reinstate optimum EXPERIMENT (barcode-bandits"),
         ("optimum water-mase", "unknown experiment 'water-mase': did you mean water-maze?"),
         ("optimum water-maze --task.hight 3", "did you mean --task.height?"),
-        ("optimum two-step --task.p-common 1.3", "p_common must lie in [0, 1], got 1.3"),
+        (
+            "optimum two-step --task.p-common 1.3",
+            "p_common must be a probability between 0 and 1, not 1.3",
+        ),
         ("optimum water-maze --task.height 9 --task.width 9", "too large to solve exactly"),
         (
             "watch",

@@ -34,7 +34,10 @@ def uniform() -> Record:
 def test_shapes(uniform: Record) -> None:
     episodes, steps = 6, 3
     assert uniform.context_id.shape == uniform.exposure.shape == (EPOCHS, episodes)
-    for leaf in jax.tree.leaves(uniform[2:]):
+    for leaf in jax.tree.leaves(uniform.outcome_gates):
+        assert leaf.shape == (EPOCHS, episodes)
+    others = [getattr(uniform, name) for name in Record._fields[2:] if name != "outcome_gates"]
+    for leaf in jax.tree.leaves(others):
         assert leaf.shape == (EPOCHS, episodes, steps)
 
 

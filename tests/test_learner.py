@@ -66,6 +66,7 @@ def test_loss_of_two_steps_worked_by_hand() -> None:
         best_expected_reward=zeros,
         gates=Gates(zeros, zeros, zeros, zeros),
         distance=zeros,
+        retrieved=zeros,
         trace=(),
     )
     settings = A2C(discount=0.5, value_cost=0.2)
@@ -81,7 +82,7 @@ def test_policy_loss_does_not_train_the_value() -> None:
         zeros = jnp.zeros(1)
         steps = Step(
             jnp.zeros((1, 2)), value, jnp.array([0]), jnp.ones(1), zeros, zeros,
-            Gates(zeros, zeros, zeros, zeros), zeros, (),
+            Gates(zeros, zeros, zeros, zeros), zeros, zeros, (),
         )  # fmt: skip
         return a2c_loss(steps, A2C(value_cost=0.3), jnp.array(0.0))[0]
 

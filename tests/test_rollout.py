@@ -1,5 +1,6 @@
 """The rollout resets, reads and writes; everything that learns or is judged rests on it."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,8 +13,9 @@ from jax import Array
 
 from reinstate.agent import Agent, Network, make_agent
 from reinstate.memory import DND, Memory
-from reinstate.rollout import Step, empty_memories, play, play_episode
+from reinstate.rollout import Life, Step, new_life, new_lives, play, play_episode
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits
+from reinstate.tasks.base import Observation
 
 WORLD = BarcodeBandits(num_arms=3, pulls=4, num_contexts=3, repeats=3, barcode_length=4)
 NETWORK = Network(hidden_size=8)
@@ -24,6 +26,10 @@ def fresh_memory() -> Memory:
     return DICTIONARY.empty(WORLD.context_size, NETWORK.hidden_size)
 
 
+def a_life(agent: Agent) -> Life:
+    return new_life(WORLD, agent, DICTIONARY)
+
+
 def an_agent(name: str) -> Agent:
     return make_agent(name, WORLD, NETWORK, key=jax.random.key(1))
 
@@ -32,8 +38,9 @@ def an_agent(name: str) -> Agent:
 def an_epoch(name: str, key: Array) -> tuple[BanditTask, Memory, Step]:
     task_key, play_key = jax.random.split(key)
     tasks = WORLD.sample_epoch(task_key)
-    memory, steps = play(WORLD, an_agent(name), DICTIONARY, fresh_memory(), tasks, play_key)
-    return tasks, memory, steps
+    agent = an_agent(name)
+    life, played = play(WORLD, agent, DICTIONARY, a_life(agent), tasks, play_key)
+    return tasks, life.memory, played.steps
 
 
 def replay(agent: Agent, steps: Step, episode: int, c_ep: Array) -> tuple[list[Array], Any]:
@@ -87,23 +94,23 @@ def test_gradients_stop_at_stored_states() -> None:
     params, static = eqx.partition(an_agent("epl2rl"), eqx.is_array)
     keys = jax.random.split(key, 2)
 
-    def value_of_second(params: Any, start: Memory, tasks: Any, n: int) -> Array:
+    def value_of_second(params: Any, tasks: Any, n: int) -> Array:
         agent = eqx.combine(params, static)
-        _, steps = play(WORLD, agent, DICTIONARY, start, tasks, key)
-        return jnp.sum(steps.value[n] * jnp.arange(1.0, 5.0))
+        _, played = play(WORLD, agent, DICTIONARY, a_life(agent), tasks, key)
+        return jnp.sum(played.steps.value[n] * jnp.arange(1.0, 5.0))
 
-    def second_alone(params: Any, start: Memory) -> Array:
+    def second_alone(params: Any, start: Life) -> Array:
         one = jax.tree.map(lambda x: x[0], task)
         agent = eqx.combine(params, static)
-        _, steps = play_episode(WORLD, agent, DICTIONARY, start, one, keys[1])
-        return jnp.sum(steps.value * jnp.arange(1.0, 5.0))
+        _, played = play_episode(WORLD, agent, DICTIONARY, start, one, keys[1])
+        return jnp.sum(played.steps.value * jnp.arange(1.0, 5.0))
 
-    def after_first(params: Any) -> Memory:
+    def after_first(params: Any) -> Life:
         agent = eqx.combine(params, static)
         first = jax.tree.map(lambda x: x[0], task)
-        return play_episode(WORLD, agent, DICTIONARY, fresh_memory(), first, keys[0])[0]
+        return play_episode(WORLD, agent, DICTIONARY, a_life(agent), first, keys[0])[0]
 
-    through = jax.jit(jax.grad(value_of_second), static_argnums=3)(params, fresh_memory(), twice, 1)
+    through = jax.jit(jax.grad(value_of_second), static_argnums=2)(params, twice, 1)
     given = jax.jit(jax.grad(second_alone))(params, jax.jit(after_first)(params))
     for a, b in zip(jax.tree.leaves(through), jax.tree.leaves(given), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
@@ -114,21 +121,20 @@ def test_a_state_reinstated_hundreds_of_times_stays_finite() -> None:
     """Reinstated on every step and stored again, c can nearly double with each exposure."""
     world = BarcodeBandits(num_arms=2, pulls=10, num_contexts=1, repeats=300, mapping="independent")
     agent = make_agent("epl2rl", world, NETWORK, key=jax.random.key(1))
-    start = DICTIONARY.empty(world.context_size, NETWORK.hidden_size)
+    start = new_life(world, agent, DICTIONARY)
     tasks = world.sample_epoch(jax.random.key(0))
-    memory, steps = jax.jit(partial(play, world, agent, DICTIONARY))(
-        start, tasks, jax.random.key(0)
-    )
-    assert np.isfinite(memory.values).all() and np.isfinite(steps.logits).all()
-    assert np.abs(memory.values).max() > 1e5  # it did grow
+    life, played = jax.jit(partial(play, world, agent, DICTIONARY))(start, tasks, jax.random.key(0))
+    assert np.isfinite(life.memory.values).all() and np.isfinite(played.steps.logits).all()
+    assert np.abs(life.memory.values).max() > 1e5  # it did grow
 
 
 @pytest.mark.parametrize("unroll", [2, 4])
 def test_unrolling_changes_nothing_but_speed(unroll: int) -> None:
     tasks, _, steps = an_epoch("epl2rl", jax.random.key(0))
     _, play_key = jax.random.split(jax.random.key(0))
-    again = jax.jit(partial(play, WORLD, an_agent("epl2rl"), DICTIONARY, unroll=unroll))
-    _, unrolled = again(fresh_memory(), tasks, play_key)
+    agent = an_agent("epl2rl")
+    again = jax.jit(partial(play, WORLD, agent, DICTIONARY, unroll=unroll))
+    _, (unrolled, _) = again(a_life(agent), tasks, play_key)
     np.testing.assert_array_equal(unrolled.action, steps.action)
     np.testing.assert_allclose(unrolled.logits, steps.logits, atol=1e-5)
 
@@ -145,8 +151,8 @@ def test_actions_are_drawn_from_the_policy() -> None:
     lanes = 400
     keys = jax.random.split(jax.random.key(2), lanes)
     tasks = jax.vmap(WORLD.sample_epoch)(keys)
-    memory = empty_memories(WORLD, NETWORK.hidden_size, DICTIONARY, lanes)
-    _, steps = jax.jit(jax.vmap(partial(play, WORLD, agent, DICTIONARY)))(memory, tasks, keys)
+    lives = new_lives(WORLD, agent, DICTIONARY, lanes)
+    _, (steps, _) = jax.jit(jax.vmap(partial(play, WORLD, agent, DICTIONARY)))(lives, tasks, keys)
     draws = lanes * WORLD.episodes_per_epoch * WORLD.pulls
     frequency = np.bincount(np.asarray(steps.action).ravel(), minlength=3) / draws
     error = np.sqrt(np.asarray(probabilities) * (1 - np.asarray(probabilities)) / draws)
@@ -158,3 +164,77 @@ def test_expected_rewards_are_those_of_the_actions_taken() -> None:
     good = np.asarray(steps.action) == np.asarray(tasks.good_arm)[:, None]
     np.testing.assert_allclose(steps.expected_reward, np.where(good, 0.9, 0.1), rtol=1e-6)
     np.testing.assert_allclose(steps.best_expected_reward, 0.9, rtol=1e-6)
+
+
+def test_the_episode_whose_state_came_back_is_known() -> None:
+    tasks, _, steps = an_epoch("epl2rl", jax.random.key(3))
+    latest: dict[int, int] = {}
+    for n, context in enumerate(tasks.context_id.tolist()):
+        if context in latest:
+            np.testing.assert_array_equal(steps.retrieved[n], latest[context])
+        latest[context] = n
+    assert np.all(steps.retrieved[0] == -1)
+
+
+class TwoKeys(BarcodeBandits):
+    """Shows one context and stores the episode under two."""
+
+    def contexts(self, task: BanditTask) -> Array:
+        return jnp.stack([task.context, 1 - task.context])
+
+    def stored_under(self, task: BanditTask, state: Array) -> Array:
+        return jnp.array([0, 1])
+
+
+def test_an_episode_may_be_stored_under_several_keys() -> None:
+    world = TwoKeys(num_arms=3, pulls=4, num_contexts=3, repeats=3, barcode_length=4)
+    agent, dnd = an_agent("epl2rl"), DND(capacity=6)
+    tasks: Any = world.sample_epoch(jax.random.key(3))
+    life, played = jax.jit(partial(play, world, agent, dnd))(
+        new_life(world, agent, dnd), tasks, jax.random.key(0)
+    )
+    for n in range(3, 9):  # whichever key was nearest, the episode is one of the past
+        assert np.all((played.steps.retrieved[n] >= 0) & (played.steps.retrieved[n] < n))
+    last = np.asarray(life.memory.values)[np.argsort(life.memory.written)[-2:]]
+    np.testing.assert_array_equal(*last)
+    again = np.asarray(tasks.exposure) > 0
+    assert np.all(np.asarray(played.steps.distance)[again] < 1e-6)
+
+
+class Silent(BarcodeBandits):
+    """Shows no context at all."""
+
+    def observe(self, task: BanditTask, state: Array) -> Observation:
+        return super().observe(task, state)._replace(context=jnp.array(-1))
+
+    def stored_under(self, task: BanditTask, state: Array) -> Array:
+        return jnp.array([0])
+
+
+def test_without_a_context_on_show_nothing_comes_back() -> None:
+    world = Silent(num_arms=3, pulls=4, num_contexts=3, repeats=3, barcode_length=4)
+    agent = an_agent("epl2rl")
+    tasks = world.sample_epoch(jax.random.key(3))
+    life, (steps, _) = jax.jit(partial(play, world, agent, DICTIONARY))(
+        new_life(world, agent, DICTIONARY), tasks, jax.random.key(0)
+    )
+    assert int((life.memory.written > 0).sum()) == 3  # there was something to recall
+    assert np.all(np.isinf(steps.distance)) and np.all(steps.retrieved == -1)
+    np.testing.assert_allclose(steps.logits[:, 0], steps.logits[:1, 0].repeat(9, axis=0))
+
+
+def test_an_agent_that_outlives_episodes_is_stepped_on_through_the_epoch() -> None:
+    agent = make_agent("l2rl", WORLD, replace(NETWORK, reset="epoch"), key=jax.random.key(1))
+    tasks = WORLD.sample_epoch(jax.random.key(0))
+    life, (steps, _) = jax.jit(partial(play, WORLD, agent, DICTIONARY))(
+        a_life(agent), tasks, jax.random.key(0)
+    )
+    state, nothing = agent.initial_state(), (jnp.array(-1), jnp.zeros(()))
+    for n in range(WORLD.episodes_per_epoch):
+        taken = list(zip(steps.action[n], steps.reward[n], strict=True))
+        for t, (action, reward) in enumerate([nothing, *taken]):  # the last one sees the outcome
+            sees = jnp.zeros(0), jnp.zeros(WORLD.context_size), action, reward
+            state, decision = agent(*sees, jnp.zeros(NETWORK.hidden_size), state)
+            if t < WORLD.pulls:
+                np.testing.assert_allclose(decision.logits, steps.logits[n, t], atol=1e-5)
+    np.testing.assert_allclose(life.mind.c, state.c, atol=1e-5)

@@ -55,7 +55,7 @@ def a_record(
     far: Any = np.full(cell.shape, distance)
     trace = MazeTrace(cell, np.full_like(cell, 8))
     gates = Gates(gate, gate, gate, gate)
-    return Record(ids, met, action, reward, reward, reward, gates, far, trace)
+    return Record(ids, met, action, reward, reward, reward, gates, gates, far, met, trace)
 
 
 def twice(distance: float = 0.0) -> Record:

@@ -48,11 +48,15 @@ class Network:
     """Initial bias of the forget gate."""
     learned_start: bool = False
     """Whether the state in which an episode starts is learned (Wang et al. 2018) or zero."""
+    reset: Literal["episode", "epoch"] = "episode"
+    """When the LSTM starts afresh: with every episode (the paper) or with every epoch."""
 
     def __post_init__(self) -> None:
         require_positive(hidden_size=self.hidden_size)
         if self.compress < 0:
             raise UserError(f"compress must be 0 (off) or a size, not {self.compress}")
+        if self.reset not in ("episode", "epoch"):
+            raise UserError(f"unknown reset {self.reset!r}: choose episode or epoch")
 
 
 class Decision(NamedTuple):
@@ -70,10 +74,12 @@ class Agent(eqx.Module):
     start: LSTMState | None
     wiring: Wiring = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
+    outlives_episodes: bool = eqx.field(static=True)  # whether its state does
 
     def __init__(self, world: World, wiring: Wiring, network: Network, *, key: Array) -> None:
         self.wiring = wiring
         self.num_actions = world.num_actions
+        self.outlives_episodes = network.reset == "epoch"
         cell_key, head_key, shrink_key = jax.random.split(key, 3)
         hidden = network.hidden_size
         size = world.observation_size + world.num_actions + 1

@@ -34,3 +34,8 @@ def shuffle(key: Array, values: Array) -> Array:
     """The values in random order, by sorting a random number for each."""
     num = values.shape[0]
     return values[jnp.argsort(jax.random.bits(key, (_longer(num),))[:num])]
+
+
+def uniform(key: Array, num: int) -> Array:
+    """`num` numbers, each uniform over 0 ≤ x < 1."""
+    return jax.random.uniform(key, (_longer(num),))[:num]

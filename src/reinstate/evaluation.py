@@ -10,7 +10,7 @@ from jax import Array
 from reinstate.cell import Gates
 from reinstate.errors import require_positive
 from reinstate.memory import DND
-from reinstate.rollout import Player, empty_memories, play
+from reinstate.rollout import Player, new_lives, play
 from reinstate.tasks.base import World
 
 
@@ -37,7 +37,9 @@ class Record(NamedTuple):
     expected_reward: Array  # (epochs, episodes, steps) of the action taken
     best_expected_reward: Array  # (epochs, episodes, steps)
     gates: Gates  # each (epochs, episodes, steps), the mean over units
+    outcome_gates: Gates  # each (epochs, episodes), at the step that sees the last reward
     distance: Array  # (epochs, episodes, steps) to the nearest key; infinite in an empty memory
+    retrieved: Array  # (epochs, episodes, steps) the episode whose state came back; −1: none
     trace: Any  # what the world tells of each step, as arrays of (epochs, episodes, steps, …)
 
 
@@ -47,8 +49,8 @@ def evaluate(world: World, agent: Player, dnd: DND, settings: Evaluation, seed: 
     task_key, play_key = jax.random.split(key)
     tasks: Any = jax.vmap(world.sample_epoch)(jax.random.split(task_key, settings.epochs))
     keys = jax.random.split(play_key, settings.epochs)
-    memory = empty_memories(world, agent.value_size, dnd, settings.epochs)
-    _, steps = jax.vmap(partial(play, world, agent, dnd))(memory, tasks, keys)
+    life = new_lives(world, agent, dnd, settings.epochs)
+    _, (steps, outcome_gates) = jax.vmap(partial(play, world, agent, dnd))(life, tasks, keys)
     return Record(
         tasks.context_id,
         tasks.exposure,
@@ -57,6 +59,8 @@ def evaluate(world: World, agent: Player, dnd: DND, settings: Evaluation, seed: 
         steps.expected_reward,
         steps.best_expected_reward,
         steps.gates,
+        outcome_gates,
         steps.distance,
+        steps.retrieved,
         steps.trace,
     )

@@ -16,8 +16,8 @@ from jax import Array
 
 from reinstate.agent import Agent, Network, make_agent
 from reinstate.errors import UserError, require_positive
-from reinstate.memory import DND, Memory
-from reinstate.rollout import Step, empty_memories, play
+from reinstate.memory import DND
+from reinstate.rollout import Life, Step, new_lives, play
 from reinstate.tasks.base import World
 
 
@@ -156,11 +156,11 @@ class Learner:
             lambda x: x.reshape(self.segments, -1, *x.shape[1:]), tasks
         )
         keys = jax.random.split(play_key, (self.segments, lanes))
-        memory = empty_memories(self.world, self.network.hidden_size, self.dnd, lanes)
+        life = new_lives(self.world, self.agent(state.params), self.dnd, lanes)
         (params, opt_state, _), metrics = jax.lax.scan(
             self._update,
-            (state.params, state.opt_state, memory),
-            (tasks, keys, self._entropy_costs(state.epoch)),
+            (state.params, state.opt_state, life),
+            (tasks, keys, jnp.arange(self.segments) == 0, self._entropy_costs(state.epoch)),
         )
         weights = [jnp.all(jnp.isfinite(w)) for w in jax.tree.leaves(params)]
         finite = jnp.all(metrics.finite) & jnp.all(jnp.stack(weights))
@@ -174,21 +174,28 @@ class Learner:
         return s.entropy_cost + (s.entropy_cost_end - s.entropy_cost) * done
 
     def _update(
-        self, carry: tuple[Agent, Any, Memory], segment: tuple[Any, Array, Array]
-    ) -> tuple[tuple[Agent, Any, Memory], EpochMetrics]:
-        params, opt_state, memory = carry
-        tasks, keys, entropy_cost = segment
-        grad = jax.value_and_grad(self._segment_loss, has_aux=True)
-        (loss, (memory, reward, entropy)), grads = grad(params, memory, tasks, keys, entropy_cost)
+        self, carry: tuple[Agent, Any, Life], segment: tuple[Any, Array, Array, Array]
+    ) -> tuple[tuple[Agent, Any, Life], EpochMetrics]:
+        params, opt_state, life = carry
+        tasks, keys, first, entropy_cost = segment
+
+        def segment_loss(params: Agent) -> tuple[Array, tuple[Life, Array, Array]]:
+            agent = self.agent(params)
+            # As an epoch starts so does the agent: here, lest a learned start miss its gradient.
+            mind = _choose(first, agent.initial_state(), life.mind)
+            run = partial(play, self.world, agent, self.dnd, unroll=self.settings.unroll)
+            after, played = jax.vmap(run, in_axes=(0, 1, 0))(life._replace(mind=mind), tasks, keys)
+            loss, entropy = a2c_loss(played.steps, self.settings, entropy_cost)
+            return loss, (after, jnp.mean(jnp.sum(played.steps.reward, axis=-1)), entropy)
+
+        grad = jax.value_and_grad(segment_loss, has_aux=True)
+        (loss, (life, reward, entropy)), grads = grad(params)
         updates, opt_state = self.optimizer.update(grads, opt_state, params)
         params = eqx.apply_updates(params, updates)
         metrics = EpochMetrics(reward, loss, entropy, optax.tree.norm(grads), jnp.isfinite(loss))
-        return (params, opt_state, memory), metrics
+        return (params, opt_state, life), metrics
 
-    def _segment_loss(
-        self, params: Agent, memory: Memory, tasks: Any, keys: Array, entropy_cost: Array
-    ) -> tuple[Array, tuple[Memory, Array, Array]]:
-        run = partial(play, self.world, self.agent(params), self.dnd, unroll=self.settings.unroll)
-        memory, steps = jax.vmap(run, in_axes=(0, 1, 0))(memory, tasks, keys)
-        loss, entropy = a2c_loss(steps, self.settings, entropy_cost)
-        return loss, (memory, jnp.mean(jnp.sum(steps.reward, axis=-1)), entropy)
+
+def _choose(first: Array, initial: Any, carried: Any) -> Any:
+    """The initial state in every lane of `carried` at the first segment, else what was carried."""
+    return jax.tree.map(lambda new, old: jnp.where(first, new[None], old), initial, carried)

@@ -20,8 +20,9 @@ TINY = 1e-12  # keeps the direction of a zero vector, and its gradient, finite
 class Memory(NamedTuple):
     keys: Array  # (capacity, key_size)
     values: Array  # (capacity, value_size)
-    written: Array  # (capacity,) when the slot was last written; 0: it is empty
+    written: Array  # (capacity,) the number of the write that filled the slot; 0: it is empty
     used: Array  # (capacity,) when it was last written or read
+    writes: Array  # () so far
     clock: Array  # () writes and reads so far
 
 
@@ -30,6 +31,7 @@ class Retrieval(NamedTuple):
     slots: Array  # (k,) where the neighbours are, nearest first
     weights: Array  # (k,) sum to 1; a missing neighbour has 0
     distances: Array  # (k,) infinite where a neighbour is missing
+    written: Array  # (k,) the number of the write that stored it, from 1; 0 where it is missing
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class DND:
             values=jnp.zeros((self.capacity, value_size)),
             written=never,
             used=never,
+            writes=jnp.zeros((), jnp.int32),
             clock=jnp.zeros((), jnp.int32),
         )
 
@@ -74,12 +77,13 @@ class DND:
         same = jnp.all(memory.keys == key[None, :], axis=1) & (memory.written > 0)
         # Empty slots were never used, so they come first; a match comes before everything.
         slot = jnp.argmin(jnp.where(same, -1, memory.used))
-        now = memory.clock + 1
+        now, writes = memory.clock + 1, memory.writes + 1
         return Memory(
             keys=memory.keys.at[slot].set(key),
             values=memory.values.at[slot].set(value),
-            written=memory.written.at[slot].set(now),
+            written=memory.written.at[slot].set(writes),
             used=memory.used.at[slot].set(now),
+            writes=writes,
             clock=now,
         )
 
@@ -100,7 +104,8 @@ class DND:
         now = memory.clock + 1
         # A slot that is still empty stays unused, or it would no longer be the first to be filled.
         used = memory.used.at[slots].set(jnp.where(found, now, memory.used[slots]))
-        retrieval = Retrieval(value, slots, weights, jnp.where(found, distances, jnp.inf))
+        distances = jnp.where(found, distances, jnp.inf)
+        retrieval = Retrieval(value, slots, weights, distances, memory.written[slots])
         return retrieval, memory._replace(used=used, clock=now)
 
     def _nearest(self, memory: Memory, query: Array) -> Array:

@@ -25,6 +25,10 @@ class Player(Protocol):
         """Whether it reads and writes the memory."""
 
     @property
+    def outlives_episodes(self) -> bool:
+        """Whether its state is carried through an epoch; if not, every episode resets it."""
+
+    @property
     def value_size(self) -> int:
         """The size of what it stores."""
 
@@ -56,7 +60,21 @@ class Step(NamedTuple):
     best_expected_reward: Array  # () of the best action
     gates: Gates  # each the mean over units
     distance: Array  # () from the context to the nearest key; infinite if there is none
+    retrieved: Array  # () the epoch's episode whose state came back; −1: none
     trace: Any  # what the world tells analyses of the step
+
+
+class Episode(NamedTuple):
+    steps: Step  # (steps, …)
+    outcome: Gates  # at the step that sees the last reward, each the mean over units
+
+
+class Life(NamedTuple):
+    """What outlives an episode; an epoch starts with a new one."""
+
+    memory: Memory
+    mind: Any  # the agent's state, which a new episode resets unless the agent outlives episodes
+    history: Any  # what the world keeps
 
 
 class _Now(NamedTuple):
@@ -66,47 +84,50 @@ class _Now(NamedTuple):
     reward: Array
 
 
-def empty_memories(world: World, value_size: int, dnd: DND, lanes: int) -> Memory:
-    """The memory of every lane as an epoch starts."""
-    empty = dnd.empty(world.context_size, value_size)
-    return jax.tree.map(lambda x: jnp.broadcast_to(x, (lanes, *x.shape)), empty)
+def new_life(world: World, agent: Player, dnd: DND) -> Life:
+    memory = dnd.empty(world.context_size, agent.value_size)
+    return Life(memory, agent.initial_state(), world.new_history())
+
+
+def new_lives(world: World, agent: Player, dnd: DND, lanes: int) -> Life:
+    """One for every lane."""
+    life = new_life(world, agent, dnd)
+    return jax.tree.map(lambda x: jnp.broadcast_to(x, (lanes, *x.shape)), life)
 
 
 def play(
-    world: World, agent: Player, dnd: DND, memory: Memory, tasks: Any, key: Array, unroll: int = 1
-) -> tuple[Memory, Step]:
+    world: World, agent: Player, dnd: DND, life: Life, tasks: Any, key: Array, unroll: int = 1
+) -> tuple[Life, Episode]:
     """Play the episodes of `tasks` one after the other; steps come as (episodes, steps, …)."""
 
-    def one(memory: Memory, episode: tuple[Any, Array]) -> tuple[Memory, Step]:
-        return play_episode(world, agent, dnd, memory, *episode, unroll=unroll)
+    def one(life: Life, episode: tuple[Any, Array]) -> tuple[Life, Episode]:
+        return play_episode(world, agent, dnd, life, *episode, unroll=unroll)
 
     num_episodes = jax.tree.leaves(tasks)[0].shape[0]
-    return jax.lax.scan(one, memory, (tasks, jax.random.split(key, num_episodes)))
+    return jax.lax.scan(one, life, (tasks, jax.random.split(key, num_episodes)))
 
 
 def play_episode(
-    world: World, agent: Player, dnd: DND, memory: Memory, task: Any, key: Array, unroll: int = 1
-) -> tuple[Memory, Step]:
-    """One episode: the LSTM starts afresh, and only the memory outlives it."""
+    world: World, agent: Player, dnd: DND, life: Life, task: Any, key: Array, unroll: int = 1
+) -> tuple[Life, Episode]:
+    """One episode. Unless the agent outlives episodes, it starts afresh but for the memory."""
+    task = world.in_view_of(life.history, task)
     contexts = world.contexts(task)  # (shown, context_size)
-    memory, c_ep, distance = _recall(agent, dnd, memory, contexts)
+    memory, recalled = _recall(agent, dnd, life.memory, contexts)
     reset_key, action_key, steps_key = jax.random.split(key, 3)
 
-    def sense(now: _Now) -> tuple[Any, Decision, Array]:
+    def sense(now: _Now) -> tuple[Any, Decision, _Recalled]:
         seen = world.observe(task, now.state)
-        mind, decision = agent(
-            seen.features,
-            contexts[seen.context],
-            now.action,
-            now.reward,
-            c_ep[seen.context],
-            now.mind,
+        context, c_ep, distance, written = (
+            jnp.where(seen.context < 0, nothing, rows[seen.context])
+            for rows, nothing in zip((contexts, *recalled), (0.0, 0.0, jnp.inf, 0), strict=True)
         )
-        return mind, decision, seen.context
+        mind, decision = agent(seen.features, context, now.action, now.reward, c_ep, now.mind)
+        return mind, decision, _Recalled(c_ep, distance, written)
 
     def step(now: _Now, chance: tuple[Array, Array]) -> tuple[_Now, Step]:
         gumbel, step_key = chance
-        mind, decision, shown = sense(now)
+        mind, decision, found = sense(now)
         action = jnp.argmax(decision.logits + gumbel)  # a draw from the softmax of the logits
         expected = world.expected_rewards(task, now.state)
         state, reward = world.step(step_key, task, now.state, action)
@@ -118,13 +139,16 @@ def play_episode(
             expected[action],
             jnp.max(expected),
             jax.tree.map(jnp.mean, decision.gates),
-            distance[shown],
+            found.distance,
+            (found.written - 1) // writes_per_episode,
             world.trace(task, now.state),
         )
         return _Now(state, mind, action, reward), taken
 
-    nothing = jnp.full((), -1), jnp.zeros(())
-    now = _Now(world.reset(reset_key, task), agent.initial_state(), *nothing)
+    nothing = jnp.full((), -1), jnp.zeros(())  # no action, no reward yet
+    mind = life.mind if agent.outlives_episodes else agent.initial_state()
+    now = _Now(world.reset(reset_key, task), mind, *nothing)
+    writes_per_episode = world.stored_under(task, now.state).shape[0]
     length = world.episode_length
     # All of an episode's chance at once: random numbers are cheaper drawn in bulk.
     chance = (
@@ -132,25 +156,42 @@ def play_episode(
         draws.split(steps_key, length),
     )
     now, steps = jax.lax.scan(step, now, chance, unroll=unroll)
+    # The last reward reaches the cell only as the next step's input: without one more step the
+    # stored state would lack it.
+    mind, decision, _ = sense(now)
     if agent.remembers:
-        # The last reward reaches the cell only as the next step's input: without one more step the
-        # stored state would lack it.
-        mind, _, shown = sense(now)
-        memory = dnd.write(memory, contexts[shown], jax.lax.stop_gradient(agent.to_store(mind)))
-    return memory, steps
+        value = jax.lax.stop_gradient(agent.to_store(mind))
+        for row in world.stored_under(task, now.state):
+            memory = dnd.write(memory, contexts[row], value)
+    life = Life(
+        memory,
+        mind if agent.outlives_episodes else life.mind,
+        world.log(life.history, task, now.state),
+    )
+    return life, Episode(steps, jax.tree.map(jnp.mean, decision.gates))
 
 
-def _recall(
-    agent: Player, dnd: DND, memory: Memory, contexts: Array
-) -> tuple[Memory, Array, Array]:
-    """c_ep and the distance to it for every context the episode can show, (shown, …)."""
+class _Recalled(NamedTuple):
+    """What the memory gives for every context that an episode can show, (shown, …)."""
+
+    c_ep: Array
+    distance: Array  # infinite where the memory is empty
+    written: Array  # the number of the write that stored it, from 1; 0 where the memory is empty
+
+
+def _recall(agent: Player, dnd: DND, memory: Memory, contexts: Array) -> tuple[Memory, _Recalled]:
     if not agent.remembers:
         shown = contexts.shape[0]
-        return memory, jnp.zeros((shown, agent.value_size)), jnp.full(shown, jnp.inf)
+        none = (
+            jnp.zeros((shown, agent.value_size)),
+            jnp.full(shown, jnp.inf),
+            jnp.zeros(shown, jnp.int32),
+        )
+        return memory, _Recalled(*none)
 
-    def look_up(memory: Memory, context: Array) -> tuple[Memory, tuple[Array, Array]]:
-        retrieval, memory = dnd.read(memory, context)
-        return memory, (retrieval.value, retrieval.distances[0])
+    def look_up(memory: Memory, context: Array) -> tuple[Memory, _Recalled]:
+        found, memory = dnd.read(memory, context)
+        return memory, _Recalled(found.value, found.distances[0], found.written[0])
 
-    memory, (c_ep, distance) = jax.lax.scan(look_up, memory, contexts)
-    return memory, c_ep, distance
+    memory, recalled = jax.lax.scan(look_up, memory, contexts)
+    return memory, recalled

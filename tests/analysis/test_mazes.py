@@ -30,7 +30,9 @@ def a_record(context_id: Any, exposure: Any, cell: Any, goal: Any, reward: Any) 
     unused: Any = np.zeros_like(reward)
     goals: Any = np.repeat(np.array(goal)[..., None], cell.shape[-1], axis=-1)
     gates, trace = Gates(*[unused] * 4), MazeTrace(cell, goals)
-    return Record(context_id, exposure, unused, reward, unused, unused, gates, unused, trace)
+    return Record(
+        context_id, exposure, unused, reward, unused, unused, gates, gates, unused, unused, trace
+    )
 
 
 def small(**settings: Any) -> WaterMaze:

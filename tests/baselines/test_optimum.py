@@ -9,9 +9,9 @@ from reinstate.baselines.optimum import (
     CompositionalTask,
     solve,
 )
-from reinstate.baselines.two_step import TwoStep
 from reinstate.errors import UserError
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.two_step import EpisodicTwoStep
 from reinstate.tasks.water_maze import WaterMaze
 
 
@@ -50,9 +50,17 @@ def test_water_maze() -> None:
 
 
 def test_two_step() -> None:
-    values = solve("two-step", TwoStep())
+    values = solve("two-step", EpisodicTwoStep())
     assert values["uncued"] == pytest.approx(0.6505, abs=5e-5)
     assert values["episodic_cued"] == pytest.approx(0.725, abs=5e-4)
+    assert values["with_memory"] == pytest.approx((0.6505 + 0.725) / 2, abs=5e-4)
+
+
+def test_the_classic_two_step_task_has_no_cued_part() -> None:
+    values = solve("two-step", EpisodicTwoStep(cued=0))
+    assert values == {"uncued": pytest.approx(0.6505, abs=5e-5)}
+    with pytest.raises(UserError, match="use cues uniform"):
+        solve("two-step", EpisodicTwoStep(cues="once"))
 
 
 @pytest.mark.parametrize(

@@ -171,10 +171,10 @@ def test_other_transition_probabilities(p_common: float, uncued: float, episodic
 @pytest.mark.parametrize(
     "task",
     [
-        TwoStep(0.8, 0.1, 0.9, 0.1, 4),
-        TwoStep(0.7, 0.05, 0.8, 0.3, 5),
-        TwoStep(1.0, 0.3, 1.0, 0.0, 4),
-        TwoStep(0.9, 0.0, 0.7, 0.0, 4),
+        TwoStep(0.8, 0.1, 0.9, 0.1, 2, 2),
+        TwoStep(0.7, 0.05, 0.8, 0.3, 2, 3),
+        TwoStep(1.0, 0.3, 1.0, 0.0, 2, 2),
+        TwoStep(0.9, 0.0, 0.7, 0.0, 2, 2),
     ],
 )
 def test_against_all_epochs_of_four_or_five_episodes(task: TwoStep) -> None:
@@ -189,7 +189,7 @@ def test_against_all_epochs_of_four_or_five_episodes(task: TwoStep) -> None:
 
 
 def test_belief_law_against_all_histories() -> None:
-    task = TwoStep(0.8, 0.04, 0.8, 0.3, 14)  # more than the last outcome matters
+    task = TwoStep(0.8, 0.04, 0.8, 0.3, 7, 7)  # more than the last outcome matters
     reached = np.zeros(7)
 
     def walk(n: int, p_good_0: float, p_good_1: float) -> None:
@@ -267,7 +267,7 @@ def test_a_finer_grid_changes_nothing() -> None:
     [
         ({"p_common": 1.2}, "p_common must lie in"),
         ({"p_low": 0.95}, "p_low 0.95 must not exceed p_high 0.9"),
-        ({"episodes": 1}, "episodes must be at least 2"),
+        ({"cued": 0}, "cued must be at least 1"),
         ({"epochs": 1}, "epochs must be at least 2"),
     ],
 )

@@ -12,6 +12,7 @@ from jax import Array
 from reinstate import draws
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.base import Observation, World
+from reinstate.tasks.two_step import EpisodicTwoStep
 from reinstate.tasks.water_maze import WaterMaze
 
 WORLDS: list[World] = [
@@ -21,6 +22,8 @@ WORLDS: list[World] = [
     WaterMaze(),
     WaterMaze(height=3, width=5, process="urn", num_contexts=4, repeats=5, goals="independent"),
     WaterMaze(height=1, width=6, steps=7, num_contexts=3, start="anywhere"),
+    EpisodicTwoStep(),
+    EpisodicTwoStep(uncued=5, cued=3, cues="once", p_common=0.7, barcode_length=4),
 ]
 LANES, EPISODES = 3, 600
 
@@ -89,7 +92,7 @@ def test_no_context_is_met_more_often_than_max_exposures(world: World, epochs: A
 
 def test_context_ids_and_contexts_name_each_other(epochs: Any, contexts: np.ndarray) -> None:
     for ids, shown in zip(epochs.context_id.tolist(), contexts, strict=True):
-        pairs = {(i, context.tobytes()) for i, context in zip(ids, shown, strict=True)}
+        pairs = {(i, context[0].tobytes()) for i, context in zip(ids, shown, strict=True)}
         assert len(pairs) == len(dict(pairs)) == len({context for _, context in pairs})
 
 
@@ -144,7 +147,7 @@ def test_observations_have_their_size_and_point_at_a_context(
     assert np.all(np.isfinite(features))
     assert shown.shape == (EPISODES, world.episode_length)
     assert jnp.issubdtype(shown.dtype, jnp.integer)
-    assert np.all((np.asarray(shown) >= 0) & (np.asarray(shown) < contexts.shape[2]))
+    assert np.all((np.asarray(shown) >= -1) & (np.asarray(shown) < contexts.shape[2]))
 
 
 def test_rewards_are_finite_floats_and_expected_for_each_action(

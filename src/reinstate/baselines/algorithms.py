@@ -86,6 +86,10 @@ class BanditAlgorithm(eqx.Module):
         return True
 
     @property
+    def outlives_episodes(self) -> bool:
+        return False
+
+    @property
     def value_size(self) -> int:
         return 2 * self.num_arms + self.context_size
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from reinstate.baselines.bandits import compositional, one_exposure, own_memory
 from reinstate.baselines.elimination import elimination
-from reinstate.baselines.two_step import TwoStep, two_step_optimum
+from reinstate.baselines.two_step import TwoStep, good_state_probability, two_step_optimum
 from reinstate.baselines.water_maze import (
     random_walk_goals,
     water_maze_bounds,
@@ -20,6 +20,7 @@ from reinstate.baselines.water_maze import (
 )
 from reinstate.errors import UserError, nearest
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.two_step import EpisodicTwoStep
 from reinstate.tasks.water_maze import WaterMaze
 
 Values = dict[str, Any]
@@ -97,17 +98,29 @@ def maze_optimum_or_bounds(task: WaterMaze) -> Values:
     }
 
 
-def choice_optimum(task: TwoStep) -> Values:
-    found = two_step_optimum(task.p_common, task.p_reversal, task.p_high, task.p_low, task.episodes)
+def two_step_values(task: EpisodicTwoStep) -> Values:
+    """Reward an episode of ideal observers; of the incremental ones by simulation."""
+    odds = task.p_common, task.p_reversal, task.p_high, task.p_low
+    if task.cued == 0:
+        rules = TwoStep(*odds, task.uncued)
+        return {"uncued": float(np.mean(rules.pay(good_state_probability(rules))))}
+    if task.cues != "uniform":
+        raise ValueError("cued episodes are solved for cues drawn uniformly: use cues uniform")
+    found = two_step_optimum(*odds, task.uncued, task.cued)
+    share = task.cued / task.episodes_per_epoch
 
-    def simulated(estimate: Any) -> Values:
-        return {"mean": estimate.mean, "half_width": 1.96 * estimate.stderr}
+    def over_epoch(cued: float) -> float:
+        return (1 - share) * found.uncued + share * cued
 
     return {
         "uncued": found.uncued,
         "episodic_cued": found.episodic_cued,
-        "incremental_cued_simulated": simulated(found.incremental_cued),
-        "counting_cued_simulated": simulated(found.counting_cued),
+        "incremental_cued": found.incremental_cued.mean,
+        "counting_cued": found.counting_cued.mean,
+        "simulation_half_width": 1.96 * found.incremental_cued.stderr,
+        "with_memory": over_epoch(found.episodic_cued),
+        "without_memory": over_epoch(found.counting_cued.mean),
+        "chance": (task.p_high + task.p_low) / 2,
     }
 
 
@@ -120,7 +133,7 @@ OPTIMA = {
     "barcode-bandits": Optimum(BarcodeBandits, bandit_optimum),
     "compositional-bandits": Optimum(CompositionalTask, compositional_optimum),
     "water-maze": Optimum(WaterMaze, maze_optimum),
-    "two-step": Optimum(TwoStep, choice_optimum),
+    "two-step": Optimum(EpisodicTwoStep, two_step_values),
 }
 
 

@@ -1,9 +1,9 @@
 """Ideal observers of the episodic two-step task (Experiment 5): pure functions of plain numbers.
 
 One of s1, s2 is good: it pays with p_high, the other with p_low, and they change places with
-p_reversal before every episode. The first action leads to its common state with p_common. The
-first half of an epoch (episodes // 2) is uncued. A cued episode shows the cue of an episode e drawn
-uniformly, with replacement, from the uncued half: reaching s_e again pays r_e again, the other
+p_reversal before every episode. The first action leads to its common state with p_common. An
+epoch has first uncued, then cued episodes. A cued episode shows the cue of an episode e drawn
+uniformly, with replacement, from the uncued ones: reaching s_e again pays r_e again, the other
 state pays a fresh draw. Either state can be aimed at, and is then reached with probability
 pi = max(p_common, 1 - p_common); T is the state aimed at and O the other.
 
@@ -49,18 +49,14 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class TwoStep:
-    """Episodic two-step task, section 4.5."""
+    """The rules of the task, as plain numbers."""
 
     p_common: float = 0.8
-    """Probability of the common transition (the paper does not say; Wang et al. 2018 have .8)."""
     p_reversal: float = 0.1
-    """Probability that the reward probabilities reverse before an episode."""
     p_high: float = 0.9
-    """Reward probability of the good state."""
     p_low: float = 0.1
-    """Reward probability of the bad state."""
-    episodes: int = 100
-    """Episodes in an epoch; the second half is cued."""
+    uncued: int = 50
+    cued: int = 50
 
     def __post_init__(self) -> None:
         for name in ("p_common", "p_reversal", "p_high", "p_low"):
@@ -68,12 +64,13 @@ class TwoStep:
                 raise ValueError(f"{name} must lie in [0, 1], got {getattr(self, name)}")
         if self.p_low > self.p_high:
             raise ValueError(f"p_low {self.p_low} must not exceed p_high {self.p_high}")
-        if self.episodes < 2:
-            raise ValueError(f"episodes must be at least 2, got {self.episodes}")
+        for name in ("uncued", "cued"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
     @property
-    def uncued(self) -> int:
-        return self.episodes // 2
+    def episodes(self) -> int:
+        return self.uncued + self.cued
 
     @property
     def pi(self) -> float:
@@ -105,12 +102,13 @@ def two_step_optimum(
     p_reversal: float = 0.1,
     p_high: float = 0.9,
     p_low: float = 0.1,
-    episodes: int = 100,
+    uncued: int = 50,
+    cued: int = 50,
     epochs: int = 50_000,
     seed: int = 0,
 ) -> TwoStepOptimum:
     """All observers of one task. `epochs` and `seed` are those of the simulated estimates."""
-    task = TwoStep(p_common, p_reversal, p_high, p_low, episodes)
+    task = TwoStep(p_common, p_reversal, p_high, p_low, uncued, cued)
     g = good_state_probability(task)
     return TwoStepOptimum(
         uncued=float(np.mean(task.pay(g))),
@@ -211,7 +209,7 @@ def incremental_cued(
         belief = _bayes(belief, replayed + fresh * l_1, replayed + fresh * l_2)
         if not cued:
             counts[np.where(at_s1, 0, 1), r.astype(int), np.arange(epochs)] += 1 / task.uncued
-    score /= [[task.uncued], [task.episodes - task.uncued]]
+    score /= [[task.uncued], [task.cued]]
     return _with_control(score[1], score[0], rho)
 
 

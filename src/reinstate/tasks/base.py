@@ -13,7 +13,7 @@ from jax import Array
 
 class Observation(NamedTuple):
     features: Array  # (observation_size,) what every agent sees besides its last action and reward
-    context: Array  # () which row of `contexts(task)` is on show
+    context: Array  # () which row of `contexts(task)` is on show; −1: none
 
 
 class World(abc.ABC):
@@ -65,6 +65,13 @@ class World(abc.ABC):
     @abc.abstractmethod
     def observe(self, task: Any, state: Any) -> Observation: ...
 
+    def stored_under(self, task: Any, state: Any) -> Array:
+        """The rows of `contexts(task)` under which an episode that ends in `state` is remembered.
+
+        By default the one on show: (1,) integers.
+        """
+        return self.observe(task, state).context[None]
+
     @abc.abstractmethod
     def step(self, key: Array, task: Any, state: Any, action: Array) -> tuple[Any, Array]:
         """The next state and the reward."""
@@ -75,6 +82,18 @@ class World(abc.ABC):
         A NamedTuple of arrays, taken before the step; evaluations record it, agents never see it.
         """
         return ()
+
+    def new_history(self) -> Any:
+        """What the world itself keeps of an epoch, as it starts; by default nothing."""
+        return ()
+
+    def in_view_of(self, history: Any, task: Any) -> Any:
+        """The task as what happened earlier in the epoch has made it; by default as sampled."""
+        return task
+
+    def log(self, history: Any, task: Any, state: Any) -> Any:
+        """The history after an episode that ended in `state`."""
+        return history
 
     @abc.abstractmethod
     def expected_rewards(self, task: Any, state: Any) -> Array:

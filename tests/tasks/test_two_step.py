@@ -1,0 +1,121 @@
+"""The two-step task by its rules: transitions, reversals, and what a cue brings back."""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from reinstate.agent import Network, make_agent
+from reinstate.errors import UserError
+from reinstate.evaluation import Evaluation, evaluate
+from reinstate.memory import DND
+from reinstate.tasks.two_step import NO_CUE, EpisodicTwoStep
+
+WORLD = EpisodicTwoStep(uncued=12, cued=10)
+EPOCHS = 400
+
+
+@pytest.fixture(scope="module")
+def record() -> Any:
+    """An untrained agent's behaviour: as good as random."""
+    agent = make_agent("l2rl", WORLD, Network(4, reset="epoch"), key=jax.random.key(0))
+    judge = partial(evaluate, WORLD, agent, DND(4), Evaluation(epochs=EPOCHS))
+    return jax.tree.map(np.asarray, jax.jit(judge)(jnp.array(1)))
+
+
+def test_a_cued_episode_that_ends_where_the_cued_one_did_pays_what_that_did(record: Any) -> None:
+    state, reward = record.trace.state[..., 1], record.reward.sum(-1)
+    cue = record.trace.cue_episode[..., 0]
+    assert (cue[:, :12] == NO_CUE).all() and ((cue[:, 12:] >= 0) & (cue[:, 12:] < 12)).all()
+    cue = cue[:, 12:]
+    back = np.take_along_axis(state, cue, axis=1) == state[:, 12:]
+    assert 0.4 < back.mean() < 0.6
+    replayed = np.take_along_axis(reward, cue, axis=1)
+    np.testing.assert_array_equal(reward[:, 12:][back], replayed[back])
+    fresh, good = reward[:, 12:][~back], (record.trace.good_state[..., 1] == state)[:, 12:][~back]
+    for odds, pays in ((0.9, fresh[good]), (0.1, fresh[~good])):
+        assert pays.mean() == pytest.approx(odds, abs=4 * np.sqrt(0.09 / pays.size))
+
+
+def test_the_reward_comes_with_the_second_stage_alone(record: Any) -> None:
+    assert not record.reward[..., 0].any()
+    pays = record.reward[:, :12, 1]
+    good = (record.trace.good_state == record.trace.state)[:, :12, 1]
+    for odds, paid in ((0.9, pays[good]), (0.1, pays[~good])):
+        assert paid.mean() == pytest.approx(odds, abs=4 * np.sqrt(0.09 / paid.size))
+
+
+def test_actions_lead_to_their_common_state(record: Any) -> None:
+    common = record.trace.state[..., 1] == record.action[..., 0]
+    assert common.mean() == pytest.approx(0.8, abs=4 * np.sqrt(0.16 / common.size))
+    assert (record.trace.state[..., 0] == -1).all()
+
+
+def test_reward_probabilities_reverse_once_in_ten_episodes(record: Any) -> None:
+    good = record.trace.good_state[..., 0]
+    reversed_ = good[:, 1:] != good[:, :-1]
+    assert reversed_.mean() == pytest.approx(0.1, abs=4 * np.sqrt(0.09 / reversed_.size))
+    assert good[:, 0].mean() == pytest.approx(0.5, abs=4 * np.sqrt(0.25 / EPOCHS))
+
+
+def test_worth_is_the_mean_reward_of_a_first_action(record: Any) -> None:
+    action, worth = record.action[..., 0], record.trace.worth[..., 0, :]
+    chosen = np.take_along_axis(worth, action[..., None], axis=-1)[..., 0]
+    surplus = record.reward.sum(-1) - chosen
+    for part in (surplus[:, :12], surplus[:, 12:]):
+        assert part.mean() == pytest.approx(0, abs=4 * part.std() / np.sqrt(part.size))
+    assert np.corrcoef(chosen.ravel(), record.reward.sum(-1).ravel())[0, 1] > 0.3
+
+
+def first_look(world: EpisodicTwoStep, episode: int) -> tuple[Any, Any]:
+    task: Any = jax.tree.map(lambda x: x[episode], world.sample_epoch(jax.random.key(0)))
+    return task, world.reset(jax.random.key(1), task)
+
+
+def test_what_is_seen_at_each_stage() -> None:
+    task, state = first_look(WORLD, 3)
+    features, shown = WORLD.observe(task, state)
+    assert shown == -1 and not features.any()
+    state, _ = WORLD.step(jax.random.key(2), task, state, jnp.array(1))
+    features, shown = WORLD.observe(task, state)
+    assert shown == 1 and features[state.reached] == 1 == features.sum()
+    state, _ = WORLD.step(jax.random.key(3), task, state, jnp.array(0))
+    features, shown = WORLD.observe(task, state)
+    assert shown == 1 and not features.any()
+    cued, state = first_look(WORLD, 15)
+    assert WORLD.observe(cued, state).context == 0
+    own: Any = WORLD.sample_epoch(jax.random.key(0)).context
+    np.testing.assert_array_equal(WORLD.contexts(cued)[0], own[int(cued.cue_episode)])
+    np.testing.assert_array_equal(WORLD.contexts(cued)[1], own[15])
+
+
+def test_cues_may_come_at_most_once() -> None:
+    world = EpisodicTwoStep(uncued=6, cued=6, cues="once", barcode_length=5)
+    for seed in range(3):
+        cue = np.asarray(world.sample_epoch(jax.random.key(seed)).cue_episode)
+        assert sorted(cue[6:]) == list(range(6))
+
+
+def test_the_classic_task_has_no_cue() -> None:
+    world = EpisodicTwoStep(uncued=8, cued=0)
+    tasks = world.sample_epoch(jax.random.key(0))
+    assert world.episodes_per_epoch == 8 and (tasks.cue_episode == NO_CUE).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"p_common": 1.5}, "p_common must be a probability"),
+        ({"cued": -1}, "cued must be 0"),
+        ({"uncued": 0}, "uncued must be positive"),
+        ({"cues": "twice"}, "choose uniform or once"),
+        ({"uncued": 3, "cued": 4, "cues": "once"}, "lower cued or use cues uniform"),
+        ({"barcode_length": 6}, "raise barcode_length to 7"),
+    ],
+)
+def test_impossible_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        EpisodicTwoStep(**settings)
