@@ -1,0 +1,208 @@
+"""The public Omniglot archives: where they lie, what they hold, and whether it is all there.
+
+Nothing is ever unpacked to disk: files are read from the archive, or from folders that somebody
+unpacked. Only names that the data set has are looked at, and their bytes must be the public ones.
+"""
+
+import hashlib
+import os
+import re
+import zipfile
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from reinstate.errors import UserError
+
+VARIABLE = "REINSTATE_OMNIGLOT"
+DRAWERS = 20  # people who drew each character once
+LARGEST_FILE = 1 << 13  # bytes; the drawings have some hundreds
+MOST_FILES = 50_000  # the largest archive has 19,280
+
+
+class Archive(NamedTuple):
+    """One archive of the public distribution."""
+
+    address: str  # below the distribution's folder `python`
+    places: tuple[str, ...]  # archives and folders that may hold it, below a user's folder
+    globs: tuple[str, ...]  # where in an unpacked folder its files lie
+    pattern: str  # the paths that count, as seen from that folder
+    sha256: str  # over the bytes of those files, in the order of their paths
+
+
+DRAWING = r"[^/]+/character\d\d/\d{4}_\d\d\.png"
+DRAWING_GLOBS = ("*/character[0-9][0-9]/*",)
+RUN_FILE = r"run\d\d/(class_labels\.txt|test/item\d\d\.png|training/class\d\d\.png)"
+RUN_GLOBS = ("run[0-9][0-9]/*", "run[0-9][0-9]/*/*")
+
+ARCHIVES = {
+    "background": Archive(
+        "images_background.zip",
+        ("images_background.zip", "images_background"),
+        DRAWING_GLOBS,
+        DRAWING,
+        "b38e1a99da123d983059b091375d7270c294113555d7036a950dc89b3250b80f",
+    ),
+    "evaluation": Archive(
+        "images_evaluation.zip",
+        ("images_evaluation.zip", "images_evaluation"),
+        DRAWING_GLOBS,
+        DRAWING,
+        "4cee9ec535395b4f7eb89b9e352656aebf0972a41fe46139f4238eb23b022f8b",
+    ),
+    "one-shot runs": Archive(
+        "one-shot-classification/all_runs.zip",
+        (
+            "all_runs.zip",
+            "one_shot_runs.zip",
+            "all_runs",
+            "one_shot_runs",
+            "one-shot-classification/all_runs.zip",
+            "one-shot-classification/all_runs",
+            "one-shot-classification",
+            ".",  # run01 … run20 side by side, as the archive unpacks them
+        ),
+        RUN_GLOBS,
+        RUN_FILE,
+        "4b25adf560e58d2f2bff669331338d7770b5a382b1dff3d03281e74f40638704",
+    ),
+}
+
+
+def cache_folder() -> Path:
+    """Where downloads go and where decoded images are kept, unless the user names a place."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "reinstate" / "omniglot"
+
+
+def named_folder(where: Path | None) -> Path | None:
+    """The folder that the user named, in the call or in the environment."""
+    if where is not None:
+        return Path(where)
+    variable = os.environ.get(VARIABLE)
+    return Path(variable) if variable else None
+
+
+def find_archive(name: str, where: Path | None = None) -> Path | None:
+    """The archive or unpacked folder of one part of the data, if it is there."""
+    folder = named_folder(where) or cache_folder()
+    for place in ARCHIVES[name].places:
+        path = folder / place
+        if path.is_file() or _listing(path, ARCHIVES[name]):
+            return path
+    return None
+
+
+def require_archive(name: str, where: Path | None = None) -> Path:
+    """The same, or what to do about it."""
+    found = find_archive(name, where)
+    if found is not None:
+        return found
+    named = named_folder(where)
+    if named is None:
+        raise UserError(
+            f"there are no Omniglot images ({name}) in {cache_folder()}: fetch them with"
+            f" `reinstate pretrain omniglot --download`, or set {VARIABLE}=FOLDER to where they lie"
+        )
+    if not named.is_dir():
+        raise UserError(f"{named} is no folder: name one that holds the Omniglot archives")
+    raise UserError(
+        f"{named} lacks {ARCHIVES[name].places[0]}, zipped or unpacked: put it there,"
+        " or name another folder"
+    )
+
+
+def read_archive(name: str, path: Path) -> dict[str, bytes]:
+    """All files of one part of the data by their inner path, in order, checked."""
+    archive = ARCHIVES[name]
+    files = _read_zip(path, archive) if path.is_file() else _read_folder(path, archive)
+    if not files:
+        raise UserError(f"{path} holds no Omniglot images ({name}): fetch it again")
+    files = dict(sorted(files.items()))
+    if archive.pattern == DRAWING:
+        _require_drawers(path, files)
+    if content_sha256(files) != archive.sha256:
+        raise UserError(
+            f"{path} does not hold the public Omniglot images ({name}): its checksum differs;"
+            " fetch it again"
+        )
+    return files
+
+
+def content_sha256(files: dict[str, bytes]) -> str:
+    """Of what is in the files, not of how they were packed."""
+    digest = hashlib.sha256()
+    for name in sorted(files):
+        digest.update(files[name])
+    return digest.hexdigest()
+
+
+def _require_drawers(path: Path, files: dict[str, bytes]) -> None:
+    counts = Counter(name.rpartition("/")[0] for name in files)
+    for character, count in counts.items():
+        if count != DRAWERS:
+            raise UserError(
+                f"{path}: {character} has {count} drawings, not {DRAWERS}; fetch it again"
+            )
+
+
+def _read_zip(path: Path, archive: Archive) -> dict[str, bytes]:
+    # An archive may or may not repeat its own name as the outermost folder.
+    folder = re.escape(Path(archive.address).stem)
+    pattern = re.compile(f"(?:{folder}/)?({archive.pattern})")
+    files: dict[str, bytes] = {}
+    try:
+        with zipfile.ZipFile(path) as zipped:
+            for entry in zipped.infolist():
+                match = pattern.fullmatch(entry.filename)
+                if match:
+                    _require_few(path, files)
+                    with zipped.open(entry) as file:
+                        files[match[1]] = _read_small(file, path, entry.filename)
+    # zipfile answers passwords with a RuntimeError and unknown methods with NotImplementedError.
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        RuntimeError,
+        NotImplementedError,
+        EOFError,
+        ValueError,
+        OSError,
+    ) as error:
+        raise UserError(
+            f"{path} cannot be read ({error}): it is cut short or no zip archive; fetch it again"
+        ) from None
+    return files
+
+
+def _read_folder(path: Path, archive: Archive) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    for name in _listing(path, archive):
+        _require_few(path, files)
+        try:
+            with open(path / name, "rb") as file:
+                files[name] = _read_small(file, path, name)
+        except OSError as error:
+            raise UserError(f"{path / name} cannot be read: {error.strerror or error}") from None
+    return files
+
+
+def _listing(folder: Path, archive: Archive) -> list[str]:
+    """The files of an unpacked folder that count; nothing, where there is no such folder."""
+    found = (path for glob in archive.globs for path in folder.glob(glob))
+    names = (path.relative_to(folder).as_posix() for path in found)
+    return [name for name in names if re.fullmatch(archive.pattern, name)]
+
+
+def _read_small(file: IO[bytes], path: Path, name: str) -> bytes:
+    """A stranger's archive may claim anything: stop where no drawing can be."""
+    content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise UserError(f"{path}: {name} is too large for a drawing; fetch the archive again")
+    return content
+
+
+def _require_few(path: Path, files: dict[str, bytes]) -> None:
+    if len(files) >= MOST_FILES:
+        raise UserError(f"{path} holds too many files to be Omniglot; fetch it again")

@@ -1,0 +1,202 @@
+"""Fetch the public Omniglot archives: only when asked to, and never the same bytes twice.
+
+An archive arrives under the name NAME.zip.part and is renamed once all it holds was checked, so
+whatever is called NAME.zip is whole. What a broken line leaves behind is continued the next time.
+"""
+
+import http.client
+import shutil
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+from reinstate.errors import UserError
+from reinstate.omniglot.archives import (
+    ARCHIVES,
+    VARIABLE,
+    cache_folder,
+    find_archive,
+    named_folder,
+    read_archive,
+)
+from reinstate.progress import Reporter
+
+PUBLIC = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
+PATIENCE = 30.0  # seconds without a byte
+CHUNK = 1 << 16
+LARGEST_ARCHIVE = 100_000_000  # bytes; the largest has some ten million
+BY_HAND = f"or fetch it by hand and set {VARIABLE} to its folder"
+
+
+def download(
+    to: Path | None = None, reporter: Reporter | None = None, base_url: str = PUBLIC
+) -> Path:
+    """Make sure that all archives lie in a folder (by default where they are looked for)."""
+    folder = named_folder(to) or cache_folder()
+    reporter = reporter or Reporter()
+    with _disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for name, archive in ARCHIVES.items():
+        found = find_archive(name, folder)
+        if found is None:
+            _fetch(name, f"{base_url}/{archive.address}", folder / archive.places[0], reporter)
+        else:
+            read_archive(name, found)
+            reporter.note(f"{found} is there already, and whole")
+    return folder
+
+
+def _fetch(name: str, url: str, target: Path, reporter: Reporter) -> None:
+    part = target.with_name(f"{target.name}.part")
+    reporter.note(f"fetching {url} to {target}")
+    _transfer(url, part, reporter)
+    try:
+        read_archive(name, part)
+    except UserError:
+        part.unlink()
+        raise UserError(
+            f"what came from {url} is not the public archive and was deleted: repeat to start"
+            f" over, {BY_HAND}"
+        ) from None
+    with _disk_errors(target):
+        part.replace(target)
+
+
+def _transfer(url: str, part: Path, reporter: Reporter) -> None:
+    """Bring a part to its full length."""
+    have = part.stat().st_size if part.exists() else 0
+    try:
+        response = _ask(url, have)
+    except _NothingToContinue as answer:
+        if answer.total == have:
+            return
+        part.unlink()  # longer than the archive: it cannot be a part of it
+        response, have = _ask(url, 0), 0
+    with response:
+        if response.status != http.client.PARTIAL_CONTENT:
+            have = 0  # the server sends all of it, whatever was asked for
+        length = response.headers.get("Content-Length", "")
+        total = have + int(length) if length.isdecimal() else None
+        _require_room(part, (total or 0) - have)
+        with _disk_errors(part), open(part, "ab" if have else "wb") as file:
+            _copy(url, response, file, Meter(reporter, part.stem, total, have))
+
+
+def _copy(url: str, response: http.client.HTTPResponse, file: IO[bytes], meter: "Meter") -> None:
+    with meter:
+        for chunk in _chunks(url, response):
+            file.write(chunk)
+            meter.advance(len(chunk))
+            if meter.done > LARGEST_ARCHIVE:
+                return  # it is something else, as the check will find
+    if meter.total is not None and meter.done < meter.total:
+        raise _broken(url, f"broke off after {meter.done} of {meter.total} bytes")
+
+
+def _chunks(url: str, response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """What the network brings; its errors are told apart from the disk's here."""
+    while True:
+        try:
+            chunk = response.read1(CHUNK)  # as it comes: a full read would lose what it waits with
+        except (OSError, http.client.HTTPException) as error:
+            raise _broken(url, str(error) or type(error).__name__) from None
+        if not chunk:
+            return
+        yield chunk
+
+
+class _NothingToContinue(Exception):
+    """The server has no bytes beyond those that came before."""
+
+    def __init__(self, total: int | None) -> None:
+        self.total = total
+
+
+def _ask(url: str, have: int) -> http.client.HTTPResponse:
+    """Ask for what is missing."""
+    headers = {"User-Agent": "reinstate"}
+    if have:
+        headers["Range"] = f"bytes={have}-"
+    try:
+        request = urllib.request.Request(url, headers=headers)
+        response: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=PATIENCE)
+    except urllib.error.HTTPError as error:
+        with error:
+            if have and error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
+                total = error.headers.get("Content-Range", "").rpartition("/")[2]
+                raise _NothingToContinue(int(total) if total.isdecimal() else None) from None
+            raise _broken(url, f"the server says {error.code} {error.reason}") from None
+    except urllib.error.URLError as error:
+        raise _broken(url, str(error.reason)) from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise _broken(url, str(error) or type(error).__name__) from None
+    return response
+
+
+def _broken(url: str, reason: str) -> UserError:
+    return UserError(f"cannot fetch {url} ({reason}): repeat to continue, {BY_HAND}")
+
+
+def _require_room(part: Path, missing: int) -> None:
+    free = shutil.disk_usage(part.parent).free
+    if free < missing:
+        raise UserError(
+            f"{part.parent} has {free / 1e6:.1f} MB left, and {part.stem} needs"
+            f" {missing / 1e6:.1f} MB: make room, or set {VARIABLE} to another folder"
+        )
+
+
+@contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(
+            f"cannot write {path}: {reason}; mend it, or set {VARIABLE} to another folder"
+        ) from None
+
+
+class Meter:
+    """The bytes of one archive as they come: a bar in a terminal, plain lines in a pipe."""
+
+    def __init__(self, reporter: Reporter, label: str, total: int | None, done: int) -> None:
+        self.reporter, self.label, self.total, self.done = reporter, label, total, done
+        self.last = time.monotonic()
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            console=reporter.console,
+            disable=not reporter.console.is_terminal,
+        )
+        self.task = self.progress.add_task(label, total=total, completed=done)
+
+    def __enter__(self) -> "Meter":
+        self.progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.progress.stop()
+
+    def advance(self, count: int) -> None:
+        self.done += count
+        self.progress.update(self.task, completed=self.done)
+        now = time.monotonic()
+        if not self.reporter.console.is_terminal and now - self.last >= self.reporter.every:
+            self.last = now
+            whole = f" of {self.total / 1e6:.1f}" if self.total else ""
+            self.reporter.note(f"{self.label}: {self.done / 1e6:.1f}{whole} MB")

@@ -1,0 +1,267 @@
+"""The embedder of drawings after Kaiser et al. 2017: four convolutions, one linear layer, a sphere.
+
+    28×28 → conv3×3 64, conv3×3 64, pool 2, conv3×3 128, conv3×3 128, pool 2 → linear → unit vector
+
+Embedding a drawing is a pure function of it: whatever else is in the batch does not matter.
+"""
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from reinstate.errors import UserError, require_positive
+from reinstate.omniglot.distortion import centred, views
+from reinstate.runs import write_atomically
+from reinstate.settings import from_dict
+
+SIZE = 28  # pixels a side
+FORMAT = "reinstate-embedder-1"
+EMBEDDINGS = "embeddings"  # the name of the only array in embeddings.safetensors
+CHUNK = 100  # drawings embedded at a time
+TINY = 1e-12
+
+# How products are computed: exactly, as the device does by default (TF32 on a GPU), or shortest.
+Precision = Literal["highest", "default", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class Convolutions:
+    """The network's settings; the defaults are those of Kaiser et al. 2017."""
+
+    channels: tuple[int, int] = (64, 128)
+    """Channels of the first and of the second pair of convolutions."""
+    embedding_size: int = 128
+    """Length of an embedding."""
+    norm_groups: int = 0
+    """Groups of channels that are normalised within each drawing (Wu & He 2018); 0: none."""
+    centred: bool = False
+    """Whether drawings are first moved so that the centre of their ink lies in the middle."""
+    views: bool = False
+    """Whether an embedding is the mean over a drawing rotated, slanted and stretched a little."""
+
+    def __post_init__(self) -> None:
+        require_positive(embedding_size=self.embedding_size, channels=min(self.channels))
+        if self.norm_groups < 0 or any(c % max(self.norm_groups, 1) for c in self.channels):
+            raise UserError(
+                f"norm_groups = {self.norm_groups} must divide the channels {self.channels},"
+                " or be 0 (none)"
+            )
+
+
+def _convolve(x: Array, weight: Array, precision: jax.lax.Precision | None) -> Array:
+    return jax.lax.conv_general_dilated(
+        x,
+        weight,
+        window_strides=(1, 1),
+        padding="SAME",
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+        precision=precision,
+    )
+
+
+def _convolve_by_product(x: Array, weight: Array, precision: jax.lax.Precision | None) -> Array:
+    """The same by one matrix product: XLA's own is ten times slower in loops on a CPU."""
+    _, height, width, _ = x.shape
+    padded = jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows = [padded[:, i : i + height, j : j + width] for i in range(3) for j in range(3)]
+    rows = weight.reshape(-1, weight.shape[-1])  # (9 inputs, outputs)
+    return jnp.matmul(jnp.concatenate(windows, axis=3), rows, precision=precision)
+
+
+class Convolution(eqx.Module):
+    """A 3×3 convolution, normalised within groups of channels if wanted, and rectified."""
+
+    weight: Array  # (3, 3, inputs, outputs)
+    bias: Array  # (outputs,)
+    scale: Array | None  # (outputs,)
+    groups: int = eqx.field(static=True)
+
+    def __init__(self, inputs: int, outputs: int, groups: int, *, key: Array) -> None:
+        spread = math.sqrt(2 / (9 * inputs))  # keeps the size of activations (He et al. 2015)
+        self.weight = spread * jax.random.normal(key, (3, 3, inputs, outputs))
+        self.bias = jnp.zeros(outputs)
+        self.scale = jnp.ones(outputs) if groups else None
+        self.groups = groups
+
+    def __call__(self, x: Array, precision: Precision) -> Array:
+        short = jnp.bfloat16 if precision == "bfloat16" else jnp.float32
+        exact = jax.lax.Precision.HIGHEST if precision == "highest" else None
+        y = jax.lax.platform_dependent(
+            x.astype(short),
+            self.weight.astype(short),
+            cpu=partial(_convolve_by_product, precision=exact),
+            default=partial(_convolve, precision=exact),
+        ).astype(jnp.float32)
+        if self.scale is not None:
+            y = _normalise(y, self.groups) * self.scale[None, None, None, :]
+        return jax.nn.relu(y + self.bias[None, None, None, :]).astype(short)
+
+
+class Embedder(eqx.Module):
+    layers: tuple[Convolution, Convolution, Convolution, Convolution]
+    weight: Array  # (features, embedding_size)
+    bias: Array  # (embedding_size,)
+    settings: Convolutions = eqx.field(static=True)
+
+    def __init__(self, settings: Convolutions, *, key: Array) -> None:
+        self.settings = settings
+        first, second = settings.channels
+        *keys, last = jax.random.split(key, 5)
+        sizes = ((1, first), (first, first), (first, second), (second, second))
+        a, b, c, d = (
+            Convolution(*size, settings.norm_groups, key=key)
+            for size, key in zip(sizes, keys, strict=True)
+        )
+        self.layers = (a, b, c, d)
+        features = (SIZE // 4) ** 2 * second
+        shape = (features, settings.embedding_size)
+        self.weight = jax.random.normal(last, shape) / math.sqrt(features)
+        self.bias = jnp.zeros(settings.embedding_size)
+
+    def __call__(self, drawings: Array, precision: Precision = "highest") -> Array:
+        """Unit vectors (batch, embedding_size) of drawings (batch, 28, 28) with ink from 0 to 1."""
+        return self.to_sphere(self.features(drawings, precision), precision)
+
+    def features(self, drawings: Array, precision: Precision) -> Array:
+        """What the convolutions see: (batch, features)."""
+        a, b, c, d = self.layers
+        x = (centred(drawings) if self.settings.centred else drawings)[:, :, :, None]
+        x = _pool(b(a(x, precision), precision))
+        x = _pool(d(c(x, precision), precision))
+        return x.reshape(len(x), -1).astype(jnp.float32)
+
+    def to_sphere(self, features: Array, precision: Precision) -> Array:
+        exact = jax.lax.Precision.HIGHEST if precision == "highest" else None
+        return _unit(jnp.matmul(features, self.weight, precision=exact) + self.bias[None, :])
+
+
+def _unit(x: Array) -> Array:
+    return x / jnp.sqrt(jnp.maximum(jnp.sum(x**2, axis=1, keepdims=True), TINY))
+
+
+def _normalise(x: Array, groups: int) -> Array:
+    """Unit root mean square within each drawing and group of channels (Zhang & Sennrich 2019).
+
+    The mean is not taken away: paper without ink stays 0. Otherwise all that is blank would look
+    alike in all drawings, and their embeddings would start out, and stay, close together.
+    """
+    grouped = x.reshape(*x.shape[:3], groups, -1)
+    square = jnp.mean(grouped**2, axis=(1, 2, 4), keepdims=True)
+    return (grouped * jax.lax.rsqrt(square + 1e-5)).reshape(x.shape)
+
+
+def _pool(x: Array) -> Array:
+    """The largest of each 2×2 pixels."""
+    batch, height, width, channels = x.shape
+    return jnp.max(x.reshape(batch, height // 2, 2, width // 2, 2, channels), axis=(2, 4))
+
+
+@eqx.filter_jit
+def _embed_chunk(embedder: Embedder, drawings: Array) -> Array:
+    drawings = drawings.astype(jnp.float32) / 255
+    if not embedder.settings.views:
+        return embedder(drawings)
+    return _unit(sum((embedder(view) for view in views(drawings)), jnp.zeros(())))
+
+
+def embed(embedder: Embedder, images: np.ndarray) -> np.ndarray:
+    """Embeddings (…, embedding_size) of images (…, 28, 28) with ink from 0 to 255."""
+    if images.shape[-2:] != (SIZE, SIZE):
+        raise UserError(f"drawings must be of {SIZE}×{SIZE} pixels, not {images.shape[-2:]}")
+    flat = images.reshape(-1, SIZE, SIZE)
+    # Chunks of one size: one compilation, and the same sums in the same order wherever it stands.
+    padded = np.concatenate([flat, np.zeros((-len(flat) % CHUNK, SIZE, SIZE), flat.dtype)])
+    chunks = [
+        np.asarray(_embed_chunk(embedder, jnp.asarray(padded[start : start + CHUNK])))
+        for start in range(0, len(padded), CHUNK)
+    ]
+    found = np.concatenate(chunks)[: len(flat)]
+    return found.reshape(*images.shape[:-2], -1)
+
+
+def rounded(embedder: Embedder) -> Embedder:
+    """The embedder whose weights are those that a file keeps: half precision."""
+    half = lambda x: x.astype(jnp.float16).astype(jnp.float32)  # noqa: E731
+    return jax.tree.map(half, embedder)
+
+
+def save_embedder(path: Path, embedder: Embedder) -> None:
+    arrays = {
+        jax.tree_util.keystr(where): np.asarray(leaf, np.float16)
+        for where, leaf in jax.tree.leaves_with_path(embedder)
+    }
+    settings = json.dumps(dataclasses.asdict(embedder.settings))
+    write_atomically(path, save(arrays, {FORMAT: settings}))
+
+
+def load_embedder(path: Path | None = None) -> Embedder:
+    """An embedder from its file; without one, the one that comes with the package."""
+    path = path or _packaged("embedder.safetensors")
+    arrays, metadata = _read(path)
+    if FORMAT not in metadata:
+        raise UserError(f"{path} holds no embedder: name the embedder.safetensors of a pretraining")
+    settings = _read_settings(path, metadata[FORMAT])
+    template = eqx.filter_eval_shape(Embedder, settings, key=jax.random.key(0))
+    wanted = {jax.tree_util.keystr(w): leaf for w, leaf in jax.tree.leaves_with_path(template)}
+    if {n: a.shape for n, a in arrays.items()} != {n: a.shape for n, a in wanted.items()}:
+        raise UserError(f"{path} does not hold the weights that its settings ask for: restore it")
+    leaves = [jnp.asarray(arrays[name], jnp.float32) for name in wanted]
+    return jax.tree.unflatten(jax.tree.structure(template), leaves)
+
+
+def _read_settings(path: Path, text: str) -> Convolutions:
+    try:
+        values = json.loads(text)
+        first, second = (int(c) for c in values["channels"])
+    except (ValueError, TypeError, KeyError):
+        raise UserError(f"{path} has broken settings: restore it or name another") from None
+    settings: Convolutions = from_dict(Convolutions, {**values, "channels": (first, second)})
+    return settings
+
+
+def save_embeddings(path: Path, embeddings: np.ndarray) -> None:
+    write_atomically(path, save({EMBEDDINGS: embeddings.astype(np.float16)}))
+
+
+def load_embeddings(path: Path | None = None) -> np.ndarray:
+    """Unit vectors (characters, drawings, embedding_size), by default of all evaluation drawings.
+
+    The file is in half precision; the vectors are normalised again.
+    """
+    path = path or _packaged("embeddings.safetensors")
+    arrays, _ = _read(path)
+    if set(arrays) != {EMBEDDINGS} or arrays[EMBEDDINGS].ndim != 3:
+        raise UserError(
+            f"{path} holds no embeddings: name the embeddings.safetensors of a pretraining"
+        )
+    found = arrays[EMBEDDINGS].astype(np.float32)
+    return found / np.linalg.norm(found, axis=-1, keepdims=True)
+
+
+def _packaged(name: str) -> Path:
+    return Path(str(files("reinstate.omniglot") / "data" / name))
+
+
+def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    if not path.is_file():
+        raise UserError(f"{path} is no file: name one that a pretraining wrote")
+    try:
+        with safe_open(path, "numpy") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return arrays, file.metadata() or {}
+    # safetensors answers a type that NumPy lacks with an AttributeError or a TypeError.
+    except (SafetensorError, OSError, AttributeError, TypeError) as error:
+        raise UserError(f"{path} cannot be read ({error}): restore it or name another") from None

@@ -1,0 +1,174 @@
+"""Omniglot's drawings as arrays: found, checked, shrunk by area, and read only once."""
+
+import io
+from collections.abc import Iterable
+from contextlib import nullcontext, suppress
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reinstate.errors import UserError, nearest
+from reinstate.omniglot.archives import (
+    ARCHIVES,
+    DRAWERS,
+    cache_folder,
+    named_folder,
+    read_archive,
+    require_archive,
+)
+from reinstate.progress import Reporter
+from reinstate.runs import write_atomically
+
+SPLITS = ("background", "evaluation")
+SIDE = 105  # pixels of a drawing as distributed
+KEPT = "v1"  # to be raised when what is kept, or how it is shrunk, changes
+
+
+class Drawings(NamedTuple):
+    """All drawings of one half of the data set, character by character."""
+
+    images: NDArray[np.uint8]  # (characters, drawers, size, size), ink: 0 is paper
+    alphabets: list[str]  # of each character
+    characters: list[str]  # "Alphabet/characterNN", sorted: the order of axis 0 everywhere
+
+
+class OneShotRun(NamedTuple):
+    """One of Lake's 20 within-alphabet tests: which of 20 characters is each test drawing?"""
+
+    train: NDArray[np.uint8]  # (20, size, size), one drawing of each character
+    test: NDArray[np.uint8]  # (20, size, size), by another drawer
+    answer: NDArray[np.int64]  # (20,), the index into train of each test drawing's character
+
+
+def load_drawings(
+    split: str, where: Path | None = None, size: int = 28, reporter: Reporter | None = None
+) -> Drawings:
+    """The drawings of a split, from a named folder, from REINSTATE_OMNIGLOT or from the cache."""
+    if split not in SPLITS:
+        raise UserError(nearest("split", split, SPLITS))
+    _require_size(size)
+    if named_folder(where):  # must hold the images, even where their decoded form is at hand
+        require_archive(split, where)
+    kept = cache_folder() / f"{split}-{ARCHIVES[split].sha256[:16]}-{size}.{KEPT}.npz"
+    drawings = _read_kept(kept, size)
+    if drawings is None:
+        found = require_archive(split, where)
+        with reporter.working(f"reading {found}") if reporter else nullcontext():
+            drawings = _read_drawings(split, found, size)
+        with suppress(UserError):  # a cache that cannot be written only costs time
+            _keep(kept, drawings)
+    return drawings
+
+
+def load_one_shot_runs(where: Path | None = None, size: int = 28) -> list[OneShotRun]:
+    """Lake's 20 runs in their order."""
+    _require_size(size)
+    path = require_archive("one-shot runs", where)
+    files = read_archive("one-shot runs", path)
+    names = sorted({name.partition("/")[0] for name in files})
+    return [_one_shot_run(path, name, files, size) for name in names]
+
+
+def shrink(ink: NDArray[np.bool_], size: int) -> NDArray[np.uint8]:
+    """Average the ink of (…, 105, 105) over a grid of size × size cells, as 0 … 255.
+
+    Rows and columns are averaged by the share of each pixel in each cell. The shares are counted
+    in whole units, so every sum is exact and the result is the same on every machine.
+    """
+    shares = _overlaps(size)
+    units = (shares @ ink.astype(np.float32) @ shares.T).astype(np.int64)  # 0 … 105²
+    return ((2 * 255 * units + SIDE**2) // (2 * SIDE**2)).astype(np.uint8)
+
+
+@cache
+def _overlaps(size: int) -> NDArray[np.float32]:
+    """How much of pixel j lies in cell i, in units of which a pixel has `size`: (size, 105)."""
+    cells, pixels = np.arange(size)[:, None], np.arange(SIDE)[None, :]
+    begin = np.maximum(cells * SIDE, pixels * size)
+    end = np.minimum((cells + 1) * SIDE, (pixels + 1) * size)
+    return np.maximum(end - begin, 0).astype(np.float32)
+
+
+def _require_size(size: int) -> None:
+    if not 1 <= size <= SIDE:
+        raise UserError(f"size must be from 1 to {SIDE} pixels, not {size}")
+
+
+def _read_drawings(split: str, path: Path, size: int) -> Drawings:
+    files = read_archive(split, path)
+    images = _decode(path, files.items(), size).reshape(-1, DRAWERS, size, size)
+    # Files come in the order of their paths, DRAWERS to a character.
+    names = [name.rpartition("/")[0] for name in list(files)[::DRAWERS]]
+    return _drawings(images, names)
+
+
+def _drawings(images: NDArray[np.uint8], characters: list[str]) -> Drawings:
+    return Drawings(images, [name.partition("/")[0] for name in characters], characters)
+
+
+def _decode(path: Path, files: Iterable[tuple[str, bytes]], size: int) -> NDArray[np.uint8]:
+    # Shrunk one by one: in full size the drawings of a split would take a gigabyte.
+    return np.stack([shrink(_ink(path, name, content), size) for name, content in files])
+
+
+def _ink(path: Path, name: str, content: bytes) -> NDArray[np.bool_]:
+    """Where a drawing is black: (105, 105)."""
+    # Only whoever reads drawings needs Pillow.
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
+            if image.size != (SIDE, SIDE):
+                width, height = image.size
+                raise UserError(
+                    f"{path}: {name} has {width}×{height} pixels, not {SIDE}×{SIDE};"
+                    " fetch the archive again"
+                )
+            return ~np.asarray(image.convert("1"))
+    # Pillow tells of broken files in all of these ways.
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise UserError(
+            f"{path}: {name} is no drawing ({error}); fetch the archive again"
+        ) from None
+
+
+def _one_shot_run(path: Path, run: str, files: dict[str, bytes], size: int) -> OneShotRun:
+    labels = dict(_labels(run, files))
+    names = [name for name in files if name.startswith(f"{run}/") and name.endswith(".png")]
+    test = [name for name in names if "/test/" in name]
+    train = [name for name in names if "/training/" in name]
+    if sorted(labels) != test or sorted(labels.values()) != train:
+        raise UserError(f"{path}: the labels of {run} do not fit its images; fetch it again")
+    return OneShotRun(
+        _decode(path, [(name, files[name]) for name in train], size),
+        _decode(path, [(name, files[name]) for name in test], size),
+        np.array([train.index(labels[name]) for name in test]),
+    )
+
+
+def _labels(run: str, files: dict[str, bytes]) -> list[tuple[str, str]]:
+    """Pairs of a test image and the training image of the same character."""
+    words = files.get(f"{run}/class_labels.txt", b"").decode("ascii", "replace").split()
+    return list(zip(words[::2], words[1::2], strict=False))
+
+
+def _read_kept(path: Path, size: int) -> Drawings | None:
+    """What was decoded before; None where there is nothing, or nothing whole."""
+    try:
+        # Opened here: NumPy leaves a broken file open.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as kept:
+            images, characters = kept["images"], [str(name) for name in kept["characters"]]
+        whole = images.dtype == np.uint8 and images.shape == (len(characters), DRAWERS, size, size)
+    except Exception:  # whatever is wrong with it, it can be made anew
+        return None
+    return _drawings(images, characters) if whole else None
+
+
+def _keep(path: Path, drawings: Drawings) -> None:
+    buffer = io.BytesIO()
+    characters = np.array(drawings.characters)
+    np.savez_compressed(buffer, images=drawings.images, characters=characters)
+    write_atomically(path, buffer.getvalue())

@@ -1,0 +1,28 @@
+from pathlib import Path
+
+import pytest
+
+from omniglot.tiny_archives import NAMES, drawing_files, expect, pack, run_files
+from reinstate.omniglot.archives import VARIABLE
+from reinstate.omniglot.images import SPLITS
+
+
+@pytest.fixture
+def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of the test's own, and nothing of the user's."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setenv("no_proxy", "*")
+
+
+@pytest.fixture
+def place(surroundings: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with tiny archives."""
+    folder = tmp_path / "omniglot"
+    for seed, split in enumerate(SPLITS):
+        files = drawing_files(1000 * seed)
+        expect(monkeypatch, split, files)
+        pack(folder / f"{NAMES[split]}.zip", files, f"{NAMES[split]}/")
+    expect(monkeypatch, "one-shot runs", run_files())
+    pack(folder / "all_runs.zip", run_files())
+    return folder
