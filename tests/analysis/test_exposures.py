@@ -14,7 +14,9 @@ from reinstate.evaluation import Record
 def a_record(exposure: Any, reward: Any, expected: Any, best: Any) -> Record:
     unused: Any = np.zeros_like(reward)
     gates = Gates(*[unused] * 4)
-    return Record(exposure, exposure, unused, reward, expected, best, gates, gates, unused, unused, ())
+    return Record(
+        exposure, exposure, unused, reward, expected, best, gates, gates, unused, unused, ()
+    )
 
 
 def test_by_hand() -> None:

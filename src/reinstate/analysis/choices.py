@@ -1,0 +1,149 @@
+"""Which strategies explain the choices made in the episodic two-step task (section 4.5)?
+
+Action 0 commonly leads to state 0, action 1 to state 1; sgn is +1 for 0 and −1 for 1; ρ = 2r − 1.
+
+    logit P(action 0) = Σ_k β_k x_k + β_bias + β_perseveration sgn(a)
+
+    x_IMF = ρ sgn(a)   x_IMB = ρ sgn(s)    of the previous episode (a, s, r) of the session
+    x_EMF = ρ sgn(a)   x_EMB = ρ sgn(s)    of the episode whose cue is shown
+
+sgn(s) is also the sign of the action that commonly leads to s. Perseveration is about the previous
+action; without it, beliefs held for several episodes would leak into the incremental weights.
+Uncued and cued episodes are fitted apart, a participant (a person, or an agent's run) at a time.
+An episode without a predecessor, such as the first of a session, is not fitted.
+
+Here are the episodes and their predictors; `likelihood` fits the weights, `learned` looks further
+back than one episode, `hierarchical` fits a group.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+NAMES = {
+    "uncued": ("IMF", "IMB", "bias", "perseveration"),
+    "cued": ("IMF", "IMB", "EMF", "EMB", "bias", "perseveration"),
+}
+STRATEGIES = ("IMF", "IMB", "EMF", "EMB")
+
+# What happened in an episode, as one number 4 a + 2 s + r; 8 where there is no such episode.
+NONE = 8
+_code = np.arange(NONE)
+_rho = 2.0 * (_code % 2) - 1
+SIGN = np.append(1.0 - 2 * (_code // 4), 0)  # sgn(a)
+MODEL_FREE = np.append(_rho, 0) * SIGN  # ρ sgn(a)
+MODEL_BASED = np.append(_rho * (1 - 2 * (_code // 2 % 2)), 0)  # ρ sgn(s)
+
+
+class Choices(NamedTuple):
+    """Equally long arrays; a row is an episode."""
+
+    participant: Ints  # 0, 1, …
+    session: Ints  # within the participant
+    episode: Ints  # from 0 within the session; where a number is missing, so is the predecessor
+    cued: NDArray[np.bool_]
+    cue_episode: Ints  # whose cue is shown, in the same session; −1 if uncued
+    action: Ints  # 0 or 1
+    state: Ints  # 0 or 1
+    reward: Ints  # 0 or 1
+
+
+def from_arrays(action: Any, state: Any, reward: Any, cued: Any, cue_episode: Any) -> Choices:
+    """The episodes of an evaluation, (seeds, epochs, episodes) each; a seed is a participant."""
+    seed, epoch, episode = np.indices(np.shape(action))
+    cued = np.asarray(cued, bool)
+    integers = seed, epoch, episode, np.where(cued, cue_episode, -1), action, state, reward
+    flat = [np.ravel(a).astype(np.int64) for a in integers]
+    return Choices(flat[0], flat[1], flat[2], np.ravel(cued), flat[3], flat[4], flat[5], flat[6])
+
+
+def join(parts: list[Choices]) -> Choices:
+    return Choices(*[np.concatenate(column) for column in zip(*parts, strict=True)])
+
+
+class Linked(NamedTuple):
+    """Episodes in order of participant, session and episode, each with what it may depend on."""
+
+    participant: Ints
+    first: Ints  # row of the session's first episode
+    previous: Ints  # row of the episode before; −1 if there is none
+    cue: Ints  # row of the cued episode; −1 if uncued
+    outcome: Ints  # 4 a + 2 s + r
+    action: Ints
+
+
+def link(choices: Choices) -> Linked:
+    order = np.lexsort((choices.episode, choices.session, choices.participant))
+    c = Choices._make(np.asarray(column)[order] for column in choices)
+    rows = np.arange(len(order))
+    same = (c.participant[1:] == c.participant[:-1]) & (c.session[1:] == c.session[:-1])
+    new = np.concatenate([[True], ~same])[: len(order)]
+    follows = np.concatenate([[False], same & (np.diff(c.episode) == 1)])[: len(order)]
+    # One number for a session and an episode in it, increasing over the rows.
+    span = int(max(c.episode.max(initial=0), c.cue_episode.max(initial=0))) + 1
+    base = (np.cumsum(new) - 1) * span
+    key, wanted = base + c.episode, (base + c.cue_episode)[c.cued]
+    cue = np.full(len(order), -1)
+    cue[c.cued] = np.minimum(np.searchsorted(key, wanted), len(order) - 1)
+    if (key[cue[c.cued]] != wanted).any():
+        raise ValueError("a cue_episode is no episode of its session")
+    return Linked(
+        c.participant,
+        np.maximum.accumulate(np.where(new, rows, 0)),
+        np.where(follows, rows - 1, -1),
+        cue,
+        4 * c.action + 2 * c.state + c.reward,
+        c.action,
+    )
+
+
+def outcome_at(linked: Linked, rows: Ints) -> Ints:
+    """The codes of what happened in some rows; NONE where a row is −1."""
+    return np.where(rows >= 0, linked.outcome[rows], NONE)
+
+
+def count(choices: Choices) -> Ints:
+    """All that one-back models and stay probabilities need of any number of episodes.
+
+    (participants, 9 previous outcomes, 9 cued outcomes, 2 actions); the cued outcome of an uncued
+    episode is NONE.
+    """
+    linked = link(choices)
+    participants = int(linked.participant.max(initial=-1)) + 1
+    shape = (participants, NONE + 1, NONE + 1, 2)
+    previous, cue = outcome_at(linked, linked.previous), outcome_at(linked, linked.cue)
+    cell = np.ravel_multi_index((linked.participant, previous, cue, linked.action), shape)
+    return np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
+
+
+class Grouped(NamedTuple):
+    """Choices that share their predictors share a row."""
+
+    x: Floats  # (rows, weights)
+    chosen: Floats  # (rows,) how often action 0 was chosen
+    total: Floats  # (rows,)
+
+
+def predictors(names: tuple[str, ...], previous: Ints, cue: Ints, **other: Floats) -> Floats:
+    """(rows, weights) from the codes of both outcomes; `other` takes the place of columns."""
+    columns = {
+        "IMF": MODEL_FREE[previous],
+        "IMB": MODEL_BASED[previous],
+        "EMF": MODEL_FREE[cue],
+        "EMB": MODEL_BASED[cue],
+        "bias": np.ones(len(previous)),
+        "perseveration": SIGN[previous],
+    } | other
+    return np.stack([columns[name] for name in names], axis=-1)
+
+
+def one_back(counts: Ints, part: str, names: tuple[str, ...] | None = None) -> Grouped:
+    """The patterns of one participant's `count` (9, 9, 2): 8 of them uncued, 64 cued."""
+    cues = np.array([NONE]) if part == "uncued" else np.arange(NONE)
+    previous, cue = (a.ravel() for a in np.meshgrid(np.arange(NONE), cues, indexing="ij"))
+    n = counts[previous, cue].astype(float)
+    return Grouped(predictors(names or NAMES[part], previous, cue), n[:, 0], n.sum(axis=1))

@@ -1,0 +1,21 @@
+"""Does the memory find what it is asked for?"""
+
+from typing import Any
+
+import numpy as np
+
+from reinstate.analysis.intervals import over_seeds
+from reinstate.evaluation import Record
+
+
+def retrieval_accuracy(record: Record) -> dict[str, Any] | None:
+    """Of contexts met before: how often the state that came back was of the same context.
+
+    Nothing for an agent without a memory.
+    """
+    retrieved = np.asarray(record.retrieved)[..., 0]  # (seeds, epochs, episodes)
+    if np.all(retrieved < 0):
+        return None
+    context, known = np.asarray(record.context_id), np.asarray(record.exposure) > 0
+    right = np.take_along_axis(context, np.maximum(retrieved, 0), axis=-1) == context
+    return over_seeds(np.array([r[k].mean() for r, k in zip(right, known, strict=True)]))
