@@ -20,7 +20,6 @@ from reinstate.experiments import EXPERIMENTS
 from reinstate.options import peek
 from reinstate.runs import Run
 from reinstate.settings import to_dict
-from reinstate.tables import ordinal
 from tiny import ENVIRONMENT, OPTIONS, TINY, contents, trained_run
 
 
@@ -196,6 +195,7 @@ def test_evaluate(command: Command, tmp_path: Path) -> None:
         assert set(steps) == {
             "context_id", "exposure", "action", "reward", "expected_reward",
             "best_expected_reward", "gates.i", "gates.f", "gates.o", "gates.r", "distance",
+            "outcome_gates.i", "outcome_gates.f", "outcome_gates.o", "outcome_gates.r", "retrieved",
         }  # fmt: skip
         assert steps["exposure"].shape == (seeds, epochs, episodes)
         assert steps["gates.r"].shape == steps["action"].shape == (seeds, epochs, episodes, pulls)
@@ -208,7 +208,7 @@ def test_evaluate(command: Command, tmp_path: Path) -> None:
     said = command("evaluate x --checkpoint x/checkpoints/epoch-00002.safetensors")
     assert said.code == 0
     assert max(map(len, said.out.splitlines())) <= 80
-    for text in ("agent", "reward [95%]", "regret 1st", "2nd", "epl2rl"):
+    for text in ("agent", "reward [95%]", "regret at exposure 1", "epl2rl"):
         assert text in said.out
 
 
@@ -465,10 +465,3 @@ def test_peek() -> None:
     assert peek(["--x", "--agent=b"], "--agent", "a") == "b"
     assert peek(["--agent", "b", "--agent", "c"], "--agent", "a") == "c"
     assert peek(["--agents", "b"], "--agent", "a") == "a"
-
-
-def test_ordinal() -> None:
-    numbers = (1, 2, 3, 4, 10, 11, 12, 13, 21, 112, 122)
-    assert [ordinal(n) for n in numbers] == (
-        ["1st", "2nd", "3rd", "4th", "10th", "11th", "12th", "13th", "21st", "112th", "122nd"]
-    )

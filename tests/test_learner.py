@@ -91,7 +91,7 @@ def test_policy_loss_does_not_train_the_value() -> None:
 
 def test_entropy_cost_is_annealed_over_all_of_training() -> None:
     one = learner(A2C(epochs=5, entropy_cost=1.0, entropy_cost_end=0.0))
-    costs = np.concatenate([one._entropy_costs(jnp.array(e)) for e in range(5)])
+    costs = np.concatenate([one._entropy_cost(one._done(jnp.array(e))) for e in range(5)])
     np.testing.assert_allclose(costs, 1 - np.arange(20) / 20, rtol=1e-6)
 
 

@@ -143,7 +143,7 @@ def test_checks_are_statements_with_value_and_bound(results: dict[str, Any]) -> 
 def test_no_claim_about_a_second_exposure_without_one(results: dict[str, Any]) -> None:
     agents = results["agents"]
     agents["epl2rl"]["by_exposure"]["regret"]["per_seed"] = [[1.2], [1.3]]
-    claims = [check.claim for check in BARCODE_BANDITS.checks(agents, results["optimum"])]
+    claims = [check.claim for check in BARCODE_BANDITS.checks(agents, results["optimum"], {})]
     assert len(claims) == 3 and not any("exposure" in claim for claim in claims)
 
 
@@ -155,7 +155,7 @@ def test_regret_must_fall_by_more_than_noise(
     agents["epl2rl"]["by_exposure"]["regret"]["per_seed"] = [[1.2, second], [1.3, second + 0.1]]
     (check,) = [
         check
-        for check in BARCODE_BANDITS.checks(agents, results["optimum"])
+        for check in BARCODE_BANDITS.checks(agents, results["optimum"], {})
         if "exploits" in check.claim
     ]
     assert check.holds is holds

@@ -17,6 +17,8 @@ from rich.console import Console
 from reinstate import devices, watch
 from reinstate.agent import AGENTS
 from reinstate.baselines.optimum import OPTIMA, find_optimum, solve
+from reinstate.commands_choices import fit_choices_command
+from reinstate.commands_pretrain import pretrain_command
 from reinstate.errors import UserError, nearest
 from reinstate.evaluation import Evaluation
 from reinstate.experiments import EXPERIMENTS
@@ -31,6 +33,7 @@ from reinstate.options import (
     WatchOptions,
     parse,
     peek,
+    wants_help,
 )
 from reinstate.progress import Reporter
 from reinstate.reproduction import (
@@ -58,6 +61,8 @@ usage: reinstate VERB …
   evaluate RUN           judge a trained run on fresh tasks, weights frozen
   watch water-maze RUN   an episode of a trained run, replayed in the terminal
   optimum EXPERIMENT     the best that is possible, exactly, with and without memory
+  fit-choices FILE       which strategies explain two-step choices, of people or agents
+  pretrain omniglot      the embedder of drawings, and its embeddings
   list                   the experiments, agents and presets there are
 
 Every setting has a default from the experiment's preset (--preset quick or paper) and can be
@@ -66,6 +71,7 @@ overridden by name; `reinstate train barcode-bandits --help` explains them all.
   reinstate reproduce barcode-bandits
   reinstate train barcode-bandits --agent epl2rl --seeds 2 --out runs/five --task.num-arms 5
   reinstate evaluate runs/five --json
+  reinstate fit-choices --example choices.csv && reinstate fit-choices choices.csv
 """
 
 
@@ -78,6 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "reproduce": reproduce_command,
         "optimum": optimum_command,
         "watch": watch_command,
+        "pretrain": pretrain_command,
+        "fit-choices": fit_choices_command,
     }
     try:
         if not arguments or arguments[0] in ("-h", "--help", "help"):
@@ -255,10 +263,6 @@ def watch_command(arguments: list[str]) -> None:
         return
     for frames in episodes:
         watch.show(frames, world, Console(), options.speed)
-
-
-def wants_help(arguments: list[str]) -> bool:
-    return "-h" in arguments or "--help" in arguments
 
 
 def take_experiment(verb: str, arguments: list[str]) -> tuple[Experiment, list[str]]:

@@ -61,7 +61,10 @@ def training_curves(results: dict[str, Any], title: str) -> "Figure":
     axes.set_xlabel("episodes, in each lane")
     axes.set_ylabel("reward an episode")
     top = max(axes.get_ylim()[1], *results["reference_lines"].values(), 0.0)
-    axes.set_ylim(0, 1.06 * top)
+    floor = min([axes.get_ylim()[0], *results["reference_lines"].values()])
+    # From zero, unless all that there is to see would then be squeezed into the upper half.
+    floor = floor - 0.15 * (top - floor) if floor > top / 2 else 0.0
+    axes.set_ylim(floor, top + 0.06 * (top - floor))
     axes.set_xlim(left=0)
     axes.spines[["top", "right"]].set_visible(False)
     # Below the axes: curves and reference lines leave no corner free in every experiment.
@@ -96,6 +99,50 @@ def _reference_lines(axes: "Axes", lines: dict[str, float]) -> None:
             fontsize=7,
             color="0.35",
         )
+
+
+RIVALS = {
+    "gittins": ("Gittins", (0, (5, 2))),
+    "ucb1": ("UCB", (0, (1, 1.2))),
+    "thompson": ("Thompson sampling", (0, (4, 1.5, 1, 1.5))),
+}
+
+
+def regret_curves(results: dict[str, Any]) -> "Figure":
+    """Fig. 3c and d: cumulative regret by pull, a line an exposure, beside the algorithms."""
+    from matplotlib.figure import Figure
+
+    agents = [name for name in ("epl2rl", "l2rl") if name in results["agents"]]
+    agents = agents or list(results["agents"])
+    figure = Figure(figsize=(3.4 * len(agents) + 0.4, 3.7), layout="constrained")
+    panels = figure.subplots(1, len(agents), sharey=True, squeeze=False)[0]
+    for axes, name in zip(panels, agents, strict=True):
+        curves = results["agents"][name]["by_exposure"]["regret_by_step"]
+        _regret_panel(axes, curves, results["baselines"])
+        axes.set_title(LABELS.get(name, name), loc="left", fontsize=10)
+    panels[0].set_ylabel("cumulative regret")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, loc="outside lower center", fontsize=8, ncols=4)
+    return figure
+
+
+def _regret_panel(axes: "Axes", curves: list[list[float]], rivals: dict[str, Any]) -> None:
+    from matplotlib import colormaps
+
+    pulls = np.arange(1, len(curves[0]) + 1)
+    for exposure, curve in enumerate(curves, 1):
+        ends = exposure in (1, 2, len(curves))  # enough to read the others between them
+        label = f"exposure {exposure}" if ends else "_"
+        shade = colormaps["viridis"](0.9 * (exposure - 1) / max(len(curves) - 1, 1))
+        axes.plot(pulls, curve, color=shade, linewidth=1.6 if ends else 0.9, label=label)
+    for name, (label, dashes) in RIVALS.items():
+        if name in rivals:
+            curve = np.mean(rivals[name]["by_exposure"]["regret_by_step"], axis=0)
+            axes.plot(pulls, curve, color="0.35", linewidth=1.2, linestyle=dashes, label=label)
+    axes.set_xlabel("pull")
+    axes.set_xlim(1, len(pulls))
+    axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def maze_steps(results: dict[str, Any]) -> "Figure":
@@ -249,6 +296,64 @@ def _trajectory_key(figure: "Figure") -> None:
         Line2D([], [], color=late, linewidth=2, label="late steps"),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+
+
+STAGE_COLOURS = ("#0072B2", "#E69F00", "#009E73")
+STRATEGY_COLOURS = {"IMF": "#E69F00", "IMB": "#D55E00", "EMF": "#56B4E9", "EMB": "#0072B2"}
+
+
+def gates_over_epoch(gates: dict[str, Any]) -> "Figure":
+    """Fig. 6c: the mean r-gate at each stage, episode by episode through the epoch."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.2, 3.2), layout="constrained")
+    axes = figure.subplots()
+    episodes = np.arange(1, len(gates["over_epoch"][0]) + 1)
+    for stage, curve, colour in zip(
+        gates["stages"], gates["over_epoch"], STAGE_COLOURS, strict=True
+    ):
+        axes.plot(episodes, curve, color=colour, linewidth=1.4, label=stage)
+    if "first_cued" in gates:
+        axes.axvline(gates["first_cued"] + 0.5, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)))
+        axes.annotate(
+            "cued from here on",
+            (gates["first_cued"] + 1, 1),
+            xycoords=("data", "axes fraction"),
+            verticalalignment="top",
+            fontsize=7,
+            color="0.35",
+        )
+    axes.set_xlabel("episode of the epoch")
+    axes.set_ylabel("mean r-gate")
+    axes.set_xlim(1, len(episodes))
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(frameon=False, loc="outside upper left", fontsize=8, ncols=3)
+    return figure
+
+
+def weights_in_training(agent: dict[str, Any]) -> "Figure":
+    """How the strategies' weights on cued episodes come and go while an agent learns."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.2, 3.2), layout="constrained")
+    axes = figure.subplots()
+    axes.axhline(0, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+    points = [(stone["epoch"], stone["weights"]) for stone in agent.get("milestones", [])]
+    points = [(epoch, weights["cued"]) for epoch, weights in points if "cued" in weights]
+    for name, colour in STRATEGY_COLOURS.items():
+        weights = [group[name] for _, group in points]
+        epochs = [epoch for epoch, _ in points]
+        axes.plot(
+            epochs, [w["mean"] for w in weights], "o-", color=colour, label=name, markersize=3.5
+        )
+        if weights and weights[0]["ci95"]:
+            low, high = np.array([w["ci95"] for w in weights]).T
+            axes.fill_between(epochs, low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.set_xlabel("epochs of training")
+    axes.set_ylabel("weight, cued episodes")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(frameon=False, loc="outside upper left", fontsize=8, ncols=4)
+    return figure
 
 
 def save(figure: "Figure", stem: Path) -> None:

@@ -47,6 +47,8 @@ class A2C:
     """Weight of the entropy at the end; linear in between."""
     max_grad_norm: float = 1.0
     """Gradients are clipped to this global norm."""
+    recall_from: float = 0.0
+    """Share of training after which retrieved states come back; before it they are withheld."""
     unroll: int = 1
     """Steps of an episode compiled side by side: 1 compiles fastest; more runs faster on a GPU."""
 
@@ -59,8 +61,9 @@ class A2C:
             max_grad_norm=self.max_grad_norm,
             unroll=self.unroll,
         )
-        if not 0 <= self.discount <= 1:
-            raise UserError(f"discount must lie between 0 and 1, not {self.discount}")
+        for name, share in (("discount", self.discount), ("recall_from", self.recall_from)):
+            if not 0 <= share <= 1:
+                raise UserError(f"{name} must lie between 0 and 1, not {share}")
         if self.optimizer not in ("adam", "rmsprop"):
             raise UserError(f"unknown optimizer {self.optimizer!r}: choose adam or rmsprop")
 
@@ -160,32 +163,48 @@ class Learner:
         (params, opt_state, _), metrics = jax.lax.scan(
             self._update,
             (state.params, state.opt_state, life),
-            (tasks, keys, jnp.arange(self.segments) == 0, self._entropy_costs(state.epoch)),
+            (tasks, keys, jnp.arange(self.segments) == 0, self._done(state.epoch)),
         )
         weights = [jnp.all(jnp.isfinite(w)) for w in jax.tree.leaves(params)]
         finite = jnp.all(metrics.finite) & jnp.all(jnp.stack(weights))
         metrics = jax.tree.map(jnp.mean, metrics)._replace(finite=finite)
         return TrainState(params, opt_state, state.key, state.epoch + 1), metrics
 
-    def _entropy_costs(self, epoch: Array) -> Array:
-        """The entropy cost of each update of an epoch, annealed linearly over all of training."""
+    def _done(self, epoch: Array) -> Array:
+        """The share of training that lies before each update of an epoch."""
+        return (epoch * self.segments + jnp.arange(self.segments)) / self.num_updates
+
+    def _entropy_cost(self, done: Array) -> Array:
+        """Annealed linearly over all of training."""
         s = self.settings
-        done = (epoch * self.segments + jnp.arange(self.segments)) / self.num_updates
         return s.entropy_cost + (s.entropy_cost_end - s.entropy_cost) * done
+
+    def _recall(self, done: Array) -> Array | float:
+        """How much of a retrieved state comes back: all, once recall has been switched on."""
+        if self.settings.recall_from == 0:
+            return 1.0
+        return jnp.where(done < self.settings.recall_from, 0.0, 1.0)
 
     def _update(
         self, carry: tuple[Agent, Any, Life], segment: tuple[Any, Array, Array, Array]
     ) -> tuple[tuple[Agent, Any, Life], EpochMetrics]:
         params, opt_state, life = carry
-        tasks, keys, first, entropy_cost = segment
+        tasks, keys, first, done = segment
 
         def segment_loss(params: Agent) -> tuple[Array, tuple[Life, Array, Array]]:
             agent = self.agent(params)
             # As an epoch starts so does the agent: here, lest a learned start miss its gradient.
             mind = _choose(first, agent.initial_state(), life.mind)
-            run = partial(play, self.world, agent, self.dnd, unroll=self.settings.unroll)
+            run = partial(
+                play,
+                self.world,
+                agent,
+                self.dnd,
+                unroll=self.settings.unroll,
+                recall=self._recall(done),
+            )
             after, played = jax.vmap(run, in_axes=(0, 1, 0))(life._replace(mind=mind), tasks, keys)
-            loss, entropy = a2c_loss(played.steps, self.settings, entropy_cost)
+            loss, entropy = a2c_loss(played.steps, self.settings, self._entropy_cost(done))
             return loss, (after, jnp.mean(jnp.sum(played.steps.reward, axis=-1)), entropy)
 
         grad = jax.value_and_grad(segment_loss, has_aux=True)

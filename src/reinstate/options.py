@@ -6,13 +6,15 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import tyro
 
+from reinstate.analysis.likelihood import PRIOR_SD
 from reinstate.errors import UserError, require_positive
 from reinstate.evaluation import Evaluation
-from reinstate.settings import Settings, W
+from reinstate.omniglot.teaching import Pretraining
+from reinstate.settings import MAX_SEED, Settings, W
 
 T = TypeVar("T")
 
@@ -100,6 +102,113 @@ class OptimumOptions(Generic[T]):
     task: T
     json: bool = False
     """Print the values as JSON."""
+
+
+@dataclass(frozen=True)
+class FitChoicesOptions:
+    """Which strategies explain the choices that people or agents made in the two-step task?
+
+    FILE is a table (CSV, or Parquet with the extra reinstate[parquet]), one row an episode:
+
+      participant   who played: any name or number
+      session       within a participant; without this column each has one session
+      episode       whole numbers that grow within a session
+      cued          1 or true where the cue of an earlier episode is shown again
+      cue_episode   the number of that episode, in the same session; empty where not cued
+      action        the first-stage choice: any two labels
+      state         the second stage reached: any two labels
+      reward        0 or 1
+
+    Without cued and cue_episode it is the classic task.
+
+    A logistic regression weighs what choices follow, in uncued and in cued episodes apart:
+
+      IMF, IMB      the previous episode (incremental): its action if rewarded, else the other one
+                    (model-free), or the action that commonly leads to the state reached
+                    (model-based)
+      EMF, EMB      the same of the episode whose cue is shown (episodic)
+      bias          the first of the two actions, always
+      perseveration the previous action, whatever came of it
+
+    Try it:
+
+      reinstate fit-choices --example choices.csv
+      reinstate fit-choices choices.csv
+      reinstate fit-choices theirs.csv --columns action=choice1 reward=win --common left=pink
+    """
+
+    file: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")] = None
+    """The table."""
+    columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="OURS=THEIRS …")] = ()
+    """Columns that have other names in the table, such as action=choice1 reward=win."""
+    common: Annotated[tuple[str, ...], tyro.conf.arg(metavar="ACTION=STATE …")] = ()
+    """Where an action commonly leads, such as left=pink; by default the labels pair in order."""
+    model: Literal["one-back", "learned", "hierarchical"] = "one-back"
+    """Hierarchical: people's weights share a group; it needs NumPyro (the extra reinstate[fit])."""
+    skip_bad: bool = False
+    """Drop rows that make no sense, and say how many; by default they are named and it stops."""
+    prior_sd: float = PRIOR_SD
+    """Of the weak prior that keeps weights finite where a rule has no exception."""
+    seed: int = 0
+    """Of the hierarchical sampler, of --example and of --recovery."""
+    out: Path | None = None
+    """New folder for weights.csv, fit.json and figures; by default choice-fit/ and FILE's name."""
+    json: bool = False
+    """Print the result as JSON."""
+    example: Annotated[Path | None, tyro.conf.arg(metavar="FILE.csv")] = None
+    """Instead, write an example of such a table."""
+    recovery: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
+    """Instead, fit simulated agents of known weights; how they come back goes to this folder."""
+
+    def __post_init__(self) -> None:
+        require_positive(prior_sd=self.prior_sd)
+        if not 0 <= self.seed <= MAX_SEED:
+            raise UserError(f"seed must lie between 0 and {MAX_SEED}, not {self.seed}")
+        instead = [f"--{name}" for name in ("example", "recovery") if getattr(self, name)]
+        of_tables = ("file", "columns", "common", "skip_bad", "out")
+        idle = [name for name in of_tables if getattr(self, name)]
+        if len(instead) > 1 or (instead and idle):
+            others = [*instead[1:], *("FILE" if n == "file" else _flag(n) for n in idle)]
+            raise UserError(f"{instead[0]} reads no table: leave out {' and '.join(others)}")
+
+
+@dataclass(frozen=True)
+class PretrainOptions:
+    """Train the embedder of drawings (Kaiser et al. 2017) on Omniglot's background characters."""
+
+    settings: Annotated[Pretraining, tyro.conf.arg(name="")]
+    preset: str
+    """Where defaults come from: quick (a CPU), plain (Kaiser's own) or paper (an accelerator)."""
+    out: Path
+    """Folder for all that is written."""
+    images: Path | None = None
+    """Where Omniglot's archives or folders lie; by default REINSTATE_OMNIGLOT, or the cache."""
+    download: bool = False
+    """Fetch the archives that are not there yet, to the same folder."""
+    resume: bool = False
+    """Continue what an interrupted call left in --out."""
+    json: bool = False
+    """Print the card (settings, device, accuracies) as JSON."""
+
+
+def pairs(flag: str, words: tuple[str, ...]) -> dict[str, str]:
+    """NAME=VALUE words as a dictionary."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not (name and equals and value):
+            raise UserError(f"{flag} takes pairs such as a=b, not {word!r}; a FILE comes before it")
+        if found.setdefault(name, value) != value:
+            raise UserError(f"{flag} gives {name} twice: {found[name]} and {value}")
+    return found
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def wants_help(arguments: list[str]) -> bool:
+    return "-h" in arguments or "--help" in arguments
 
 
 def peek(arguments: list[str], flag: str, default: str) -> str:

@@ -9,35 +9,40 @@ from pathlib import Path
 from typing import Any
 
 from reinstate.experiments import EXPERIMENTS
+from reinstate.experiments.base import Experiment
 from reinstate.figures import LABELS
 from reinstate.runs import read_json, write_atomically
+from reinstate.tables import with_interval
 
 BLOCK = re.compile(r"<!-- (\w+): ([^>]+) -->\n.*?<!-- /\1 -->", re.DOTALL)
 
 
 def results_table(results: dict[str, Any]) -> str:
-    """Each agent's reward with its interval, its share of the ceiling, its score by exposure."""
+    """Each agent's reward with its interval, its share of the ceiling, and the experiment's scores.
+
+    Of the other players, the two that Fig. 3 of the paper puts beside the agents' own memory.
+    """
     experiment, agents = EXPERIMENTS[results["experiment"]], results["agents"]
-    label = {"regret": "regret", "steps_or_end": "steps to the goal"}[experiment.column[-1]]
-    last = len(experiment.by_exposure(next(iter(agents.values()))))
-    lines = [
-        f"| agent | reward | share of its ceiling | {label} at exposure 1 | 2 | {last} |",
-        "|---|---|---|---|---|---|",
-    ]
+    columns = list(experiment.columns(next(iter(agents.values()))))
+    lines = [_row("agent", "reward", "share of its ceiling", *columns)]
+    lines.append("|---" * (3 + len(columns)) + "|")
     for name, agent in agents.items():
-        reward, (low, high) = agent["reward"]["mean"], agent["reward"]["ci95"]
-        share = f"{agent['share_of_ceiling']:.1%}"
-        score = experiment.by_exposure(agent)
-        lines.append(_row(LABELS[name], f"{reward:.2f} [{low:.2f}, {high:.2f}]", share, score))
+        share = "" if agent["share_of_ceiling"] is None else f"{agent['share_of_ceiling']:.1%}"
+        reward = with_interval(agent["reward"], experiment.number)
+        lines.append(_row(LABELS[name], reward, share, *_scores(experiment, agent)))
     for name in ("gittins", "gittins with memory"):
         if rival := results["baselines"].get(name):
-            reward = f"{rival['reward']['mean']:.2f}"
-            lines.append(_row(f"*{name}*", reward, "", experiment.by_exposure(rival)))
+            reward = f"{rival['reward']['mean']:{experiment.number}}"
+            lines.append(_row(f"*{name}*", reward, "", *_scores(experiment, rival)))
     return "\n".join([*lines, "", _provenance(results)])
 
 
-def _row(name: str, reward: str, share: str, score: list[float]) -> str:
-    return f"| {name} | {reward} | {share} | {score[0]:.2f} | {score[1]:.2f} | {score[-1]:.2f} |"
+def _scores(experiment: Experiment, player: dict[str, Any]) -> list[str]:
+    return [f"{score:{experiment.number}}" for score in experiment.columns(player).values()]
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _provenance(results: dict[str, Any]) -> str:

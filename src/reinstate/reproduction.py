@@ -28,6 +28,7 @@ from reinstate.runs import (
     write_json,
 )
 from reinstate.settings import Settings, from_dict, to_dict
+from reinstate.tasks.base import World
 from reinstate.training import Trained, train
 
 CURVE_POINTS = 100
@@ -71,18 +72,32 @@ def load_state(
     return load_checkpoint(checkpoint, template)[0]
 
 
-def record_of(agent: str, settings: Settings, state: TrainState) -> Record:
-    """Frozen weights of all seeds, played on fresh keys; leaves are (seeds, …) NumPy arrays."""
+def recorder(
+    agent: str, settings: Settings, world: World | None = None
+) -> Callable[[TrainState], Record]:
+    """Plays frozen weights of all seeds on fresh keys; compiled once, for any number of states.
+
+    Leaves of a Record are (seeds, …) NumPy arrays. Unless a world is given, it is the one that the
+    task's own keeps for the purpose.
+    """
     learner = settings.make_learner(agent)
+    arena = world or settings.task.unseen()
 
     def one_seed(params: Any, seed: jax.Array) -> Record:
-        frozen = learner.agent(params)
-        return evaluate(settings.task, frozen, settings.memory, settings.evaluation, seed)
+        return evaluate(arena, learner.agent(params), settings.memory, settings.evaluation, seed)
 
-    record = devices.over_seeds(one_seed, settings.seeds)(
-        state.params, jnp.array(settings.seed_range)
-    )
-    return jax.tree.map(np.asarray, record)
+    play = devices.over_seeds(one_seed, settings.seeds)
+
+    def record(state: TrainState) -> Record:
+        return jax.tree.map(np.asarray, play(state.params, jnp.array(settings.seed_range)))
+
+    return record
+
+
+def record_of(
+    agent: str, settings: Settings, state: TrainState, world: World | None = None
+) -> Record:
+    return recorder(agent, settings, world)(state)
 
 
 def judge(experiment: Experiment, settings: Settings, record: Record) -> dict[str, Any]:
@@ -90,6 +105,33 @@ def judge(experiment: Experiment, settings: Settings, record: Record) -> dict[st
         **experiment.judge(settings.task, record),
         "r_gate": over_seeds(record.gates.r.mean(axis=(1, 2, 3))),
     }
+
+
+def judge_state(
+    experiment: Experiment, agent: str, settings: Settings, state: TrainState
+) -> dict[str, Any]:
+    """The verdict on frozen weights; where there are tasks to learn on apart, on those as well."""
+    verdict = judge(experiment, settings, record_of(agent, settings, state))
+    if settings.task.unseen() != settings.task:
+        known = record_of(agent, settings, state, settings.task)
+        verdict["on_training_contexts"] = judge(experiment, settings, known)
+    return verdict
+
+
+def judge_run(
+    experiment: Experiment, agent: str, settings: Settings, run: Run, trained: Trained
+) -> dict[str, Any]:
+    """The verdict on a trained run, and on its checkpoints nearest to the milestones."""
+    verdict = judge_state(experiment, agent, settings, trained.state)
+    found, record = run.checkpoints(), recorder(agent, settings)
+    epochs = [share * settings.learner.epochs for share in experiment.milestones]
+    nearest_epochs = {min(found, key=lambda epoch: abs(epoch - e)) for e in epochs}
+    stones = []
+    for epoch in sorted(nearest_epochs):
+        state = load_state(run.path, agent, settings, found[epoch])
+        seen = experiment.glance(judge(experiment, settings, record(state)))
+        stones.append({"epoch": epoch, **seen})
+    return {**verdict, "milestones": stones} if stones else verdict
 
 
 def curve_of(metrics: list[dict[str, Any]], episodes_per_epoch: int) -> dict[str, Any]:
@@ -154,7 +196,7 @@ def reproduce(
         "agents": results,
         **rivals,
         "reference_lines": _lines(experiment, rivals["optimum"]),
-        "checks": _checks(experiment, results, rivals["optimum"]),
+        "checks": _checks(experiment, results, **rivals),
     }
     figures.save(figures.training_curves(document, experiment.title), out / "training-curves")
     for stem, draw in experiment.figures.items():
@@ -188,11 +230,14 @@ def _lines(experiment: Experiment, optimum: dict[str, Any]) -> dict[str, float]:
 
 
 def _checks(
-    experiment: Experiment, results: dict[str, Any], optimum: dict[str, Any]
+    experiment: Experiment,
+    results: dict[str, Any],
+    optimum: dict[str, Any],
+    baselines: dict[str, Any],
 ) -> list[dict[str, Any]]:
     if "unavailable" in optimum:
         return []
-    return [check._asdict() for check in experiment.checks(results, optimum)]
+    return [check._asdict() for check in experiment.checks(results, optimum, baselines)]
 
 
 def _earlier(
@@ -224,7 +269,7 @@ def _judge_run(
     """A trained run's part of results.json, and the seconds that judging it took."""
     began = time.monotonic()
     with reporter.working(f"{agent}: judging with frozen weights"):
-        verdict = judge(experiment, settings, record_of(agent, settings, trained.state))
+        verdict = judge_run(experiment, agent, settings, run, trained)
     write_json(run.evaluation_path, verdict)
     reporter.note(f"{agent}: {verdict['reward']['mean']:.3f} reward an episode, frozen weights")
     summary = {

@@ -96,24 +96,42 @@ def new_lives(world: World, agent: Player, dnd: DND, lanes: int) -> Life:
 
 
 def play(
-    world: World, agent: Player, dnd: DND, life: Life, tasks: Any, key: Array, unroll: int = 1
+    world: World,
+    agent: Player,
+    dnd: DND,
+    life: Life,
+    tasks: Any,
+    key: Array,
+    unroll: int = 1,
+    recall: Array | float = 1.0,
 ) -> tuple[Life, Episode]:
     """Play the episodes of `tasks` one after the other; steps come as (episodes, steps, …)."""
 
     def one(life: Life, episode: tuple[Any, Array]) -> tuple[Life, Episode]:
-        return play_episode(world, agent, dnd, life, *episode, unroll=unroll)
+        return play_episode(world, agent, dnd, life, *episode, unroll=unroll, recall=recall)
 
     num_episodes = jax.tree.leaves(tasks)[0].shape[0]
     return jax.lax.scan(one, life, (tasks, jax.random.split(key, num_episodes)))
 
 
 def play_episode(
-    world: World, agent: Player, dnd: DND, life: Life, task: Any, key: Array, unroll: int = 1
+    world: World,
+    agent: Player,
+    dnd: DND,
+    life: Life,
+    task: Any,
+    key: Array,
+    unroll: int = 1,
+    recall: Array | float = 1.0,
 ) -> tuple[Life, Episode]:
-    """One episode. Unless the agent outlives episodes, it starts afresh but for the memory."""
+    """One episode. Unless the agent outlives episodes, it starts afresh but for the memory.
+
+    What comes back is multiplied by `recall`: at 0 the memory is written, and read in vain.
+    """
     task = world.in_view_of(life.history, task)
     contexts = world.contexts(task)  # (shown, context_size)
     memory, recalled = _recall(agent, dnd, life.memory, contexts)
+    recalled = recalled._replace(c_ep=recall * recalled.c_ep)
     reset_key, action_key, steps_key = jax.random.split(key, 3)
 
     def sense(now: _Now) -> tuple[Any, Decision, _Recalled]:

@@ -93,10 +93,15 @@ class Run:
         write_atomically(path, save(arrays, {FORMAT: str(epoch)}))
         return path
 
-    def last_checkpoint(self) -> Path | None:
+    def checkpoints(self) -> dict[int, Path]:
+        """Epoch → file, in order."""
         found = (self.path / "checkpoints").glob("epoch-*.safetensors")
-        # By length first: the hundred-thousandth epoch comes after epoch-99999.
-        return max(found, key=lambda path: (len(path.name), path.name), default=None)
+        names = {path: path.stem.removeprefix("epoch-") for path in found}
+        epochs = {int(name): path for path, name in names.items() if name.isdecimal()}
+        return {n: epochs[n] for n in sorted(epochs)}
+
+    def last_checkpoint(self) -> Path | None:
+        return next(reversed(self.checkpoints().values()), None)
 
 
 def load_checkpoint(path: Path, template: Any) -> tuple[Any, int]:

@@ -16,31 +16,24 @@ def print_experiments() -> None:
 
 
 def print_agents(experiment: Experiment, agents: dict[str, Any]) -> None:
-    """A table: reward with its interval, and a score at the first exposures and the last."""
-    scores = {name: experiment.by_exposure(agent) for name, agent in agents.items()}
-    shown = max(len(score) for score in scores.values())
-    label = experiment.column[-1].replace("_", " ")
-    columns = [e for e in (1, 2, 3) if e < shown] + [shown]
+    """A table: reward with its interval, and the scores that the experiment is about."""
+    scores = {name: experiment.columns(agent) for name, agent in agents.items()}
+    columns = list(dict.fromkeys(column for score in scores.values() for column in score))
     table = Table(title="an episode, frozen weights, fresh tasks", title_justify="left")
     table.add_column("agent")
-    table.add_column("reward [95%]", justify="right")
-    for e in columns:
-        table.add_column(f"{label if e == 1 else ''} {ordinal(e)}".strip(), justify="right")
+    for column in ("reward [95%]", *columns):
+        table.add_column(column, justify="right")
     for name, agent in agents.items():
-        score = scores[name]
-        cells = [f"{score[e - 1]:.2f}" if e <= len(score) else "" for e in columns]
-        table.add_row(name, with_interval(agent["reward"]), *cells)
+        cells = [scores[name].get(column) for column in columns]
+        texts = ["" if cell is None else f"{cell:{experiment.number}}" for cell in cells]
+        table.add_row(name, with_interval(agent["reward"], experiment.number), *texts)
     Console().print(table)
 
 
-def ordinal(number: int) -> str:
-    tens = number % 100 in (11, 12, 13)
-    return f"{number}{'th' if tens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
-
-
-def with_interval(summary: dict[str, Any]) -> str:
+def with_interval(summary: dict[str, Any], number: str = ".2f") -> str:
     mean, ci95 = summary["mean"], summary["ci95"]
-    return f"{mean:.2f} [{ci95[0]:.2f}, {ci95[1]:.2f}]" if ci95 else f"{mean:.2f} [one seed]"
+    interval = ", ".join(f"{end:{number}}" for end in ci95) if ci95 else "one seed"
+    return f"{mean:{number}} [{interval}]"
 
 
 def print_checks(checks: list[dict[str, Any]]) -> None:

@@ -24,7 +24,7 @@ PAPER = replace(
 )
 
 
-def checks(agents: Results, optimum: Values) -> list[Check]:
+def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
     """Section 4.1's statements, for whichever of its agents were run."""
     found = against_memoryless(agents, optimum["without_memory"])
     if "epl2rl" in agents:

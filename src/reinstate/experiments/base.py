@@ -44,6 +44,23 @@ def judge_bandit(world: Any, record: Record) -> Results:
     return exposure_scores(record)
 
 
+def at_exposures(label: str, *path: str) -> Callable[[Results], dict[str, float]]:
+    """Columns for tables: the mean of a score at the first, second and last exposure."""
+
+    def columns(agent: Results) -> dict[str, float]:
+        scores: Any = agent
+        for name in path:
+            scores = scores[name]
+        means = scores["mean"]
+        shown = sorted({1, min(2, len(means)), len(means)})
+        return {f"{label} at exposure 1" if e == 1 else str(e): means[e - 1] for e in shown}
+
+    return columns
+
+
+REGRET = at_exposures("regret", "by_exposure", "regret")
+
+
 @dataclass(frozen=True)
 class Experiment:
     name: str
@@ -56,20 +73,16 @@ class Experiment:
     optimum: Callable[[Any], Values]  # of the task: see baselines/optimum.py
     ceilings: dict[str, str]  # agent → the optimum that it cannot exceed
     lines: dict[str, str]  # label in figures → the optimum that it marks
-    checks: Callable[[Results, Values], list[Check]]
+    checks: Callable[[Results, Values, Results], list[Check]]  # agents, optimum, baselines
     baselines: Callable[[Settings], dict[str, Record]] = lambda settings: {}  # other players
     judge: Callable[[Any, Record], Results] = judge_bandit  # world, record → scores
-    column: tuple[str, ...] = ("by_exposure", "regret")  # the score that tables show by exposure
+    milestones: tuple[float, ...] = ()  # shares of training after which agents are judged as well
+    glance: Callable[[Results], Results] = lambda verdict: verdict  # what is kept of those verdicts
+    columns: Callable[[Results], dict[str, float]] = REGRET  # what tables show of an agent
+    number: str = ".2f"  # how tables write rewards
     figures: dict[str, Callable[[Results], "Figure"]] = field(default_factory=dict)  # file → figure
 
     def preset(self, name: str) -> Settings:
         if name not in self.presets:
             raise UserError(nearest("preset", name, self.presets))
         return self.presets[name]
-
-    def by_exposure(self, agent: Results) -> list[float]:
-        """The means of the score that tables show."""
-        scores = agent
-        for part in self.column:
-            scores = scores[part]
-        return scores["mean"]

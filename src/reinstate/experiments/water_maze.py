@@ -8,7 +8,7 @@ from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.mazes import maze_scores
 from reinstate.baselines.optimum import Values, maze_optimum_or_bounds
 from reinstate.evaluation import Evaluation, Record
-from reinstate.experiments.base import LEARNER, Check, Experiment, Results
+from reinstate.experiments.base import LEARNER, Check, Experiment, Results, at_exposures
 from reinstate.experiments.claims import against_memoryless, falls
 from reinstate.settings import Settings
 from reinstate.tasks.water_maze import WaterMaze
@@ -36,7 +36,7 @@ def judge(world: WaterMaze, record: Record) -> Results:
     return {**scores, "maze": maze_scores(world, record)}
 
 
-def checks(agents: Results, optimum: Values) -> list[Check]:
+def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
     """Section 4.4's statements, for whichever of its agents were run."""
     found = against_memoryless(agents, optimum["without_memory"])
     if "epl2rl" in agents:
@@ -75,6 +75,6 @@ WATER_MAZE = Experiment(
     checks=checks,
     judge=judge,
     # A goal never found counts as the whole episode, as it does in the optimum.
-    column=("maze", "steps_or_end"),
+    columns=at_exposures("steps to the goal", "maze", "steps_or_end"),
     figures={"steps-to-goal": figures.maze_steps, "trajectories": figures.maze_trajectories},
 )

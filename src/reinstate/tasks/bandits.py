@@ -1,6 +1,6 @@
 """Experiments 1 and 2: bandits with one good arm, identified by their context."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, NamedTuple
 
 import jax
@@ -9,8 +9,10 @@ from jax import Array
 
 from reinstate import draws
 from reinstate.errors import UserError, require_positive, require_probability
-from reinstate.tasks.barcodes import BarcodeWorld
+from reinstate.tasks.barcodes import MAX_BARCODE_LENGTH, BarcodeWorld
 from reinstate.tasks.base import Observation
+from reinstate.tasks.drawings import DrawingWorld
+from reinstate.tasks.recurring import RecurringWorld
 
 
 class BanditTask(NamedTuple):
@@ -21,13 +23,13 @@ class BanditTask(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BarcodeBandits(BarcodeWorld):
-    """Barcode bandits, section 4.1.
+class Bandits(RecurringWorld):
+    """Bandits with one good arm.
 
     - actions: num_arms
     - reward: 1 with probability p_good on the good arm of the context, p_bad on any other
     - observation: nothing, or the share of pulls done if trial_input
-    - context: a barcode, the same on every pull
+    - context: the same on every pull
     - episode: `pulls` pulls in one context
     - epoch: num_contexts × repeats episodes, in an order drawn by the process
     """
@@ -98,3 +100,18 @@ class BarcodeBandits(BarcodeWorld):
 
     def expected_rewards(self, task: BanditTask, state: Array) -> Array:
         return jnp.where(jnp.arange(self.num_arms) == task.good_arm, self.p_good, self.p_bad)
+
+
+@dataclass(frozen=True)
+class BarcodeBandits(Bandits, BarcodeWorld):
+    """Barcode bandits, section 4.1: a context is a barcode, and comes back exactly."""
+
+
+@dataclass(frozen=True)
+class OmniglotBandits(Bandits, DrawingWorld):
+    """Omniglot bandits, section 4.2: a context is a class, and comes back as another drawing."""
+
+    def with_barcodes(self) -> BarcodeBandits:
+        """The same bandits, recognised without fail."""
+        shared = {f.name: getattr(self, f.name) for f in fields(Bandits)}
+        return BarcodeBandits(**shared, barcode_length=MAX_BARCODE_LENGTH)

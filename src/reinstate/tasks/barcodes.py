@@ -8,9 +8,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate import draws
-from reinstate.errors import UserError, require_positive
-from reinstate.processes import Process, ProcessName, exposures, make_process
-from reinstate.tasks.base import World
+from reinstate.errors import UserError
+from reinstate.tasks.recurring import RecurringWorld
 
 MAX_BARCODE_LENGTH = 30  # barcodes are drawn as int32 numbers
 
@@ -62,49 +61,19 @@ def distinct_integers(key: Array, num: int, limit: int) -> Array:
 
 
 @dataclass(frozen=True)
-class BarcodeWorld(World):
-    """What worlds with barcodes share: which contexts there are, and how they recur.
+class BarcodeWorld(RecurringWorld):
+    """A world whose contexts are barcodes."""
 
-    A task of such a world is a NamedTuple with `context_id`, `exposure` and `context`.
-    """
-
-    num_contexts: int = 10
-    """Distinct contexts in an epoch (under the urn: only as a factor of the epoch's length)."""
-    repeats: int = 10
-    """Episodes in an epoch for each context."""
     barcode_length: int = 10
     """Bits in a context."""
-    process: ProcessName = "bag"
-    """How contexts recur: bag (without replacement, the paper) or urn (rich get richer)."""
-    alpha: float = 3.0
-    """The urn's concentration: how often it draws a new task."""
 
     def __post_init__(self) -> None:
-        require_positive(num_contexts=self.num_contexts, repeats=self.repeats)
+        super().__post_init__()
         check_barcodes(self.sequence.max_tasks, self.barcode_length)
-
-    @property
-    def sequence(self) -> Process:
-        return make_process(self.process, self.num_contexts, self.repeats, self.alpha)
 
     @property
     def context_size(self) -> int:
         return self.barcode_length
 
-    @property
-    def episodes_per_epoch(self) -> int:
-        return self.sequence.num_episodes
-
-    @property
-    def max_exposures(self) -> int:
-        return self.repeats if self.process == "bag" else self.episodes_per_epoch
-
-    def sample_contexts(self, key: Array) -> tuple[Array, Array, Array]:
-        """Task index, exposure and barcode of each episode of an epoch."""
-        order_key, barcode_key = jax.random.split(key)
-        index = self.sequence.sample(order_key)
-        barcode = barcodes(barcode_key, self.sequence.max_tasks, self.barcode_length)
-        return index, exposures(index), barcode[index]
-
-    def contexts(self, task: Any) -> Array:
-        return task.context[None, :]
+    def contexts_of(self, key: Array, index: Array, exposure: Array) -> Array:
+        return barcodes(key, self.sequence.max_tasks, self.barcode_length)[index]

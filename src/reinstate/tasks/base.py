@@ -44,6 +44,10 @@ class World(abc.ABC):
     def max_exposures(self) -> int:
         """The most often one context can be shown in an epoch."""
 
+    def unseen(self) -> "World":
+        """The world in which agents are judged: by default this one, on epochs never seen."""
+        return self
+
     @abc.abstractmethod
     def sample_epoch(self, key: Array) -> Any:
         """The tasks of one epoch: a NamedTuple of arrays whose leading axis is the episode.

@@ -1,0 +1,90 @@
+"""Contexts that never come back exactly: drawings of Omniglot characters, as embeddings.
+
+A context is a character class. Each time it comes back it shows another drawing of the same class.
+The embedder (reinstate.omniglot) never saw any of these classes.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from reinstate import draws
+from reinstate.errors import UserError
+from reinstate.omniglot.embedder import load_embeddings
+from reinstate.tasks.recurring import RecurringWorld
+
+NUM_CLASSES, NUM_DRAWINGS, EMBEDDING_SIZE = 659, 20, 128
+
+
+@cache
+def embeddings() -> np.ndarray:
+    """Of every drawing, (classes, drawings, size), each of length 1."""
+    return load_embeddings()
+
+
+def check_drawings(num_classes: int, exposures: int, available: int = NUM_CLASSES) -> None:
+    if num_classes > available:
+        raise UserError(
+            f"{num_classes} classes are needed and there are {available} to draw from:"
+            " lower the number of contexts or classes"
+        )
+    if exposures > NUM_DRAWINGS:
+        raise UserError(
+            f"a class may come back {exposures} times and has {NUM_DRAWINGS} drawings:"
+            " lower repeats"
+        )
+
+
+def drawings_of(key: Array, which: Array, index: Array, exposure: Array) -> Array:
+    """The drawings that episodes show, without replacement within an epoch.
+
+    Episode n shows class which[index[n]] for the exposure[n]-th time, from 0.
+    """
+    chance = jax.random.bits(key, (which.shape[0], NUM_DRAWINGS))
+    order = jnp.argsort(chance, axis=1)  # of each class's drawings
+    return jnp.asarray(embeddings())[which[index], order[index, exposure]]
+
+
+@dataclass(frozen=True)
+class DrawingWorld(RecurringWorld):
+    """A world whose contexts are Omniglot classes."""
+
+    classes: Literal["training", "evaluation"] = "training"
+    """Which classes contexts come from: agents learn on the first and are judged on the second."""
+    held_out: int = 3
+    """Every n-th class is kept for the evaluation; 0: both use all classes."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.classes not in ("training", "evaluation"):
+            raise UserError(f"unknown classes {self.classes!r}: choose training or evaluation")
+        if self.held_out < 0 or self.held_out == 1:
+            raise UserError(f"held_out must be 0 (none) or at least 2, not {self.held_out}")
+        fewest = NUM_CLASSES // self.held_out if self.held_out else NUM_CLASSES
+        check_drawings(self.sequence.max_tasks, self.max_exposures, fewest)
+
+    @property
+    def pool(self) -> np.ndarray:
+        """The classes that contexts come from."""
+        every = np.arange(NUM_CLASSES)
+        if not self.held_out:
+            return every
+        kept = every % self.held_out == self.held_out - 1
+        return every[kept == (self.classes == "evaluation")]
+
+    @property
+    def context_size(self) -> int:
+        return EMBEDDING_SIZE
+
+    def unseen(self) -> Self:
+        return replace(self, classes="evaluation")
+
+    def contexts_of(self, key: Array, index: Array, exposure: Array) -> Array:
+        class_key, drawing_key = jax.random.split(key)
+        which = draws.shuffle(class_key, jnp.asarray(self.pool))[: self.sequence.max_tasks]
+        return drawings_of(drawing_key, which, index, exposure)
