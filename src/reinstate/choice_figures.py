@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reinstate.analysis.choices import NAMES
+from reinstate.analysis.choices import NAMES, STRATEGIES
 from reinstate.analysis.participants import interval_and_p
 from reinstate.analysis.stay import COMPANION, PANELS
 
@@ -157,3 +157,29 @@ def _recovered(axes: "Axes", rows: list[dict[str, Any]], name: str, colour: str)
         markersize=3,
         elinewidth=0.8,
     )
+
+
+def weights_in_training(agent: dict[str, Any]) -> "Figure":
+    """How the strategies' weights on cued episodes come and go while an agent learns."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.2, 3.2), layout="constrained")
+    axes = figure.subplots()
+    axes.axhline(0, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+    points = [(stone["epoch"], stone["weights"]) for stone in agent.get("milestones", [])]
+    points = [(epoch, weights["cued"]) for epoch, weights in points if "cued" in weights]
+    for name in STRATEGIES:
+        colour = COLOURS[name]
+        weights = [group[name] for _, group in points]
+        epochs = [epoch for epoch, _ in points]
+        axes.plot(
+            epochs, [w["mean"] for w in weights], "o-", color=colour, label=name, markersize=3.5
+        )
+        if weights and weights[0]["ci95"]:
+            low, high = np.array([w["ci95"] for w in weights]).T
+            axes.fill_between(epochs, low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.set_xlabel("epochs of training")
+    axes.set_ylabel("weight, cued episodes")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(frameon=False, loc="outside upper left", fontsize=8, ncols=4)
+    return figure

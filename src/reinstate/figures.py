@@ -72,6 +72,10 @@ def training_curves(results: dict[str, Any], title: str) -> "Figure":
     return figure
 
 
+def _short(reward: float) -> str:
+    return f"{reward:.2f}" if reward >= 1 else f"{reward:.3f}"
+
+
 def _curve(axes: "Axes", name: str, agent: dict[str, Any]) -> None:
     curve, colour = agent["curve"], COLOURS.get(name)
     for seed in curve["reward"]["per_seed"]:
@@ -81,7 +85,7 @@ def _curve(axes: "Axes", name: str, agent: dict[str, Any]) -> None:
         curve["reward"]["mean"],
         color=colour,
         linewidth=1.8,
-        label=f"{LABELS.get(name, name)} ({agent['reward']['mean']:.2f} frozen)",
+        label=f"{LABELS.get(name, name)} ({_short(agent['reward']['mean'])} frozen)",
     )
 
 
@@ -90,7 +94,7 @@ def _reference_lines(axes: "Axes", lines: dict[str, float]) -> None:
         lowest = reward == min(lines.values())  # its label goes below, out of the curves' way
         axes.axhline(reward, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
         axes.annotate(
-            f"{label}, {reward:.2f}",
+            f"{label}, {_short(reward)}",
             (0.005, reward),
             xycoords=("axes fraction", "data"),
             xytext=(0, -2 if lowest else 2),
@@ -299,7 +303,6 @@ def _trajectory_key(figure: "Figure") -> None:
 
 
 STAGE_COLOURS = ("#0072B2", "#E69F00", "#009E73")
-STRATEGY_COLOURS = {"IMF": "#E69F00", "IMB": "#D55E00", "EMF": "#56B4E9", "EMB": "#0072B2"}
 
 
 def gates_over_epoch(gates: dict[str, Any]) -> "Figure":
@@ -328,31 +331,6 @@ def gates_over_epoch(gates: dict[str, Any]) -> "Figure":
     axes.set_xlim(1, len(episodes))
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(frameon=False, loc="outside upper left", fontsize=8, ncols=3)
-    return figure
-
-
-def weights_in_training(agent: dict[str, Any]) -> "Figure":
-    """How the strategies' weights on cued episodes come and go while an agent learns."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.2, 3.2), layout="constrained")
-    axes = figure.subplots()
-    axes.axhline(0, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
-    points = [(stone["epoch"], stone["weights"]) for stone in agent.get("milestones", [])]
-    points = [(epoch, weights["cued"]) for epoch, weights in points if "cued" in weights]
-    for name, colour in STRATEGY_COLOURS.items():
-        weights = [group[name] for _, group in points]
-        epochs = [epoch for epoch, _ in points]
-        axes.plot(
-            epochs, [w["mean"] for w in weights], "o-", color=colour, label=name, markersize=3.5
-        )
-        if weights and weights[0]["ci95"]:
-            low, high = np.array([w["ci95"] for w in weights]).T
-            axes.fill_between(epochs, low, high, color=colour, alpha=0.15, linewidth=0)
-    axes.set_xlabel("epochs of training")
-    axes.set_ylabel("weight, cued episodes")
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(frameon=False, loc="outside upper left", fontsize=8, ncols=4)
     return figure
 
 

@@ -49,6 +49,8 @@ class A2C:
     """Gradients are clipped to this global norm."""
     recall_from: float = 0.0
     """Share of training after which retrieved states come back; before it they are withheld."""
+    through_storage: bool = False
+    """Whether gradients reach the states stored earlier in a segment; in the paper they do not."""
     unroll: int = 1
     """Steps of an episode compiled side by side: 1 compiles fastest; more runs faster on a GPU."""
 
@@ -202,6 +204,7 @@ class Learner:
                 self.dnd,
                 unroll=self.settings.unroll,
                 recall=self._recall(done),
+                through_storage=self.settings.through_storage,
             )
             after, played = jax.vmap(run, in_axes=(0, 1, 0))(life._replace(mind=mind), tasks, keys)
             loss, entropy = a2c_loss(played.steps, self.settings, self._entropy_cost(done))

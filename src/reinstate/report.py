@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from reinstate.analysis.choices import STRATEGIES
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
 from reinstate.figures import LABELS
@@ -71,7 +72,53 @@ def growth_table(*mazes: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-TABLES: dict[str, Callable[..., str]] = {"results": results_table, "growth": growth_table}
+def classes_table(results: dict[str, Any]) -> str:
+    """Reward on classes never met in training and on those met, and how often recall was right."""
+    lines = [_row("agent", "new classes", "training classes", "recall of the right class")]
+    lines.append("|---" * 4 + "|")
+    for name, agent in results["agents"].items():
+        known, accuracy = agent["on_training_contexts"], agent["retrieval"]
+        share = f"{accuracy['mean']:.1%}" if accuracy else ""
+        rewards = [with_interval(part["reward"]) for part in (agent, known)]
+        lines.append(_row(LABELS[name], *rewards, share))
+    return "\n".join(lines)
+
+
+def embedder_table(ours: dict[str, Any], plain: dict[str, Any]) -> str:
+    """Few-shot accuracy on the evaluation alphabets, beside what was published."""
+    lines = [_row("", "shipped", "Kaiser's settings", "published")]
+    lines.append("|---" * 4 + "|")
+    for a, b in zip(ours["few_shot"], plain["few_shot"], strict=True):
+        task = f"{a['way']}-way {a['shot']}-shot, {a['rule']}"
+        shares = [f"{x['accuracy']:.1%}" for x in (a, b)]
+        lines.append(_row(task, *shares, f"{a['kaiser_2017']:.1%}"))
+    runs = [f"{x['one_shot_runs']['accuracy']:.1%}" for x in (ours, plain)]
+    lines.append(_row("Lake's 20 one-shot runs", *runs, ""))
+    seconds = f"Trained in {ours['seconds']:.0f} s on {ours['device']}."
+    return "\n".join([*lines, "", seconds])
+
+
+def strategies_table(results: dict[str, Any]) -> str:
+    """epL2RL's weights on cued episodes while it learns, and on uncued ones at the end."""
+    agent = results["agents"]["epl2rl"]
+    lines = [_row("", "reward, cued", *STRATEGIES), "|---" * (2 + len(STRATEGIES)) + "|"]
+    for stone in agent["milestones"]:
+        weights = stone["weights"]["cued"]
+        cells = [with_interval(weights[name], ".1f") for name in STRATEGIES]
+        lines.append(_row(f"epoch {stone['epoch']}", f"{stone['cued']['mean']:.3f}", *cells))
+    uncued = agent["choices"]["group"]["uncued"]
+    cells = [with_interval(uncued[n], ".1f") if n in uncued else "" for n in STRATEGIES]
+    lines.append(_row("uncued, at the end", f"{agent['uncued']['mean']:.3f}", *cells))
+    return "\n".join(lines)
+
+
+TABLES: dict[str, Callable[..., str]] = {
+    "results": results_table,
+    "growth": growth_table,
+    "classes": classes_table,
+    "embedder": embedder_table,
+    "strategies": strategies_table,
+}
 
 
 def fill(text: str, folder: Path) -> str:

@@ -104,11 +104,21 @@ def play(
     key: Array,
     unroll: int = 1,
     recall: Array | float = 1.0,
+    through_storage: bool = False,
 ) -> tuple[Life, Episode]:
     """Play the episodes of `tasks` one after the other; steps come as (episodes, steps, …)."""
 
     def one(life: Life, episode: tuple[Any, Array]) -> tuple[Life, Episode]:
-        return play_episode(world, agent, dnd, life, *episode, unroll=unroll, recall=recall)
+        return play_episode(
+            world,
+            agent,
+            dnd,
+            life,
+            *episode,
+            unroll=unroll,
+            recall=recall,
+            through_storage=through_storage,
+        )
 
     num_episodes = jax.tree.leaves(tasks)[0].shape[0]
     return jax.lax.scan(one, life, (tasks, jax.random.split(key, num_episodes)))
@@ -123,10 +133,12 @@ def play_episode(
     key: Array,
     unroll: int = 1,
     recall: Array | float = 1.0,
+    through_storage: bool = False,
 ) -> tuple[Life, Episode]:
     """One episode. Unless the agent outlives episodes, it starts afresh but for the memory.
 
-    What comes back is multiplied by `recall`: at 0 the memory is written, and read in vain.
+    What comes back is multiplied by `recall`: at 0 the memory is written, and read in vain. Stored
+    states carry no gradient, as in the paper, unless `through_storage`.
     """
     task = world.in_view_of(life.history, task)
     contexts = world.contexts(task)  # (shown, context_size)
@@ -178,7 +190,8 @@ def play_episode(
     # stored state would lack it.
     mind, decision, _ = sense(now)
     if agent.remembers:
-        value = jax.lax.stop_gradient(agent.to_store(mind))
+        value = agent.to_store(mind)
+        value = value if through_storage else jax.lax.stop_gradient(value)
         for row in world.stored_under(task, now.state):
             memory = dnd.write(memory, contexts[row], value)
     life = Life(

@@ -151,7 +151,7 @@ TWO_STEP = Experiment(
         "choice-weights": lambda results: choice_figures.choice_weights(_first(results)["choices"]),
         "stay": lambda results: choice_figures.stay_panels(_first(results)["choices"]),
         "gates": lambda results: figures.gates_over_epoch(_first(results)["gates"]),
-        "weights-in-training": lambda results: figures.weights_in_training(_first(results)),
+        "weights-in-training": lambda results: choice_figures.weights_in_training(_first(results)),
     },
 )
 
