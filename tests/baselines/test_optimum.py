@@ -4,13 +4,10 @@ from typing import Any
 
 import pytest
 
-from reinstate.baselines.optimum import (
-    OPTIMA,
-    CompositionalTask,
-    solve,
-)
+from reinstate.baselines.optimum import OPTIMA, solve
 from reinstate.errors import UserError
-from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.bandits import BarcodeBandits, OmniglotBandits
+from reinstate.tasks.compositional import CompositionalBandits
 from reinstate.tasks.two_step import EpisodicTwoStep
 from reinstate.tasks.water_maze import WaterMaze
 
@@ -37,10 +34,16 @@ def test_what_does_not_apply_is_left_out(settings: dict[str, Any], missing: str)
 
 
 def test_compositional_bandits() -> None:
-    values = solve("compositional-bandits", CompositionalTask())
+    values = solve("compositional-bandits", CompositionalBandits())
     assert values["both_novel"] == pytest.approx(8.376, abs=5e-4)
     assert values["either_known"] == pytest.approx(9.0)
     assert values["mean_over_epoch"] == pytest.approx(8.93, abs=5e-3)
+
+
+def test_omniglot_bandits_are_solved_as_if_every_class_were_recognised() -> None:
+    small: dict[str, Any] = {"num_arms": 4, "num_contexts": 4, "repeats": 3, "pulls": 5}
+    values = solve("omniglot-bandits", OmniglotBandits(**small))
+    assert values == solve("barcode-bandits", BarcodeBandits(**small))
 
 
 def test_water_maze() -> None:
@@ -68,7 +71,7 @@ def test_the_classic_two_step_task_has_no_cued_part() -> None:
     [
         ("water-maze", WaterMaze(height=8, width=8)),
         ("barcode-bandits", BarcodeBandits(pulls=60)),
-        ("compositional-bandits", CompositionalTask(pulls=100_000)),
+        ("compositional-bandits", CompositionalBandits(pulls=100_000)),
     ],
 )
 def test_too_large_a_task_is_refused(name: str, task: Any) -> None:

@@ -5,7 +5,7 @@ not exact, says so in its name and comes with the half width of its 95% interval
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,27 +19,12 @@ from reinstate.baselines.water_maze import (
     water_maze_optimum,
 )
 from reinstate.errors import UserError, nearest
-from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.bandits import BarcodeBandits, OmniglotBandits
+from reinstate.tasks.compositional import CompositionalBandits
 from reinstate.tasks.two_step import EpisodicTwoStep
 from reinstate.tasks.water_maze import WaterMaze
 
 Values = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class CompositionalTask:
-    """Compositional bandits, section 4.3."""
-
-    num_classes: int = 200
-    """Stimuli of high reward in an epoch, and as many of low."""
-    exposures: int = 5
-    """Episodes in which each stimulus is shown."""
-    pulls: int = 10
-    """Pulls in an episode."""
-    p_high: float = 0.9
-    """Reward probability of the good stimuli."""
-    p_low: float = 0.1
-    """Reward probability of the bad stimuli."""
 
 
 def bandit_optimum(task: BarcodeBandits) -> Values:
@@ -64,8 +49,14 @@ def bandit_optimum(task: BarcodeBandits) -> Values:
     return values
 
 
-def compositional_optimum(task: CompositionalTask) -> Values:
-    found = compositional(task.num_classes, task.exposures, task.pulls, task.p_high, task.p_low)
+def omniglot_optimum(task: OmniglotBandits) -> Values:
+    """As if every class were recognised: retrieval that fails can only cost."""
+    return bandit_optimum(task.with_barcodes())
+
+
+def compositional_optimum(task: CompositionalBandits) -> Values:
+    half = task.num_classes // 2  # high-paying, and as many low-paying
+    found = compositional(half, task.repeats, task.pulls, task.p_high, task.p_low)
     return {
         "both_novel": task.pulls * found.novel,
         "either_known": task.pulls * found.known,
@@ -131,7 +122,8 @@ class Optimum(NamedTuple):
 
 OPTIMA = {
     "barcode-bandits": Optimum(BarcodeBandits, bandit_optimum),
-    "compositional-bandits": Optimum(CompositionalTask, compositional_optimum),
+    "omniglot-bandits": Optimum(OmniglotBandits, omniglot_optimum),
+    "compositional-bandits": Optimum(CompositionalBandits, compositional_optimum),
     "water-maze": Optimum(WaterMaze, maze_optimum),
     "two-step": Optimum(EpisodicTwoStep, two_step_values),
 }

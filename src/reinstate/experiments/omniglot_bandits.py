@@ -9,7 +9,7 @@ from reinstate import figures
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.retrieval import retrieval_accuracy
 from reinstate.baselines.algorithms import play_all
-from reinstate.baselines.optimum import Values, bandit_optimum
+from reinstate.baselines.optimum import Values, omniglot_optimum
 from reinstate.evaluation import Evaluation, Record
 from reinstate.experiments import barcode_bandits
 from reinstate.experiments.base import Check, Experiment, Results
@@ -81,7 +81,7 @@ OMNIGLOT_BANDITS = Experiment(
     world=OmniglotBandits,
     agents=("epl2rl", "l2rl", "l2rl-context"),
     presets={"quick": QUICK, "paper": PAPER},
-    optimum=lambda task: bandit_optimum(task.with_barcodes()),
+    optimum=omniglot_optimum,
     ceilings=barcode_bandits.BARCODE_BANDITS.ceilings,
     lines=barcode_bandits.BARCODE_BANDITS.lines,
     baselines=baselines,
