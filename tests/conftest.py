@@ -9,6 +9,8 @@ from hypothesis import settings
 jax.config.update("jax_numpy_rank_promotion", "raise")
 # Two devices, so that code which shards lanes is tested on any machine.
 jax.config.update("jax_num_cpu_devices", 2)
+# Compiling is most of what tests cost, and half of that goes into speed that they do not need.
+jax.config.update("jax_disable_most_optimizations", True)
 
 # Compile times make deadlines meaningless; the same examples every time keep failures repeatable.
 settings.register_profile("reinstate", deadline=None, max_examples=40, derandomize=True)

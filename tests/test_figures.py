@@ -11,7 +11,15 @@ import pytest
 from matplotlib.figure import Figure
 
 from reinstate.analysis.intervals import over_seeds
-from reinstate.figures import maze_steps, maze_trajectories, save, training_curves
+from reinstate.choice_figures import weights_in_training
+from reinstate.figures import (
+    gates_over_epoch,
+    maze_steps,
+    maze_trajectories,
+    regret_curves,
+    save,
+    training_curves,
+)
 from tiny import ENVIRONMENT
 
 
@@ -171,6 +179,108 @@ def test_mazes_as_files(tmp_path: Path, maze: dict[str, Any]) -> None:
         for kind in ("png", "svg"):
             assert len({(tmp_path / f"{n}.{kind}").read_bytes() for n in ("one", "two")}) == 1
     assert ">early steps<" in (tmp_path / "one.svg").read_text()
+
+
+def lines_of(axes: Any) -> dict[str, list[list[float]]]:
+    """Label → points, of all lines that a legend names."""
+    named = [line for line in axes.lines if not line.get_label().startswith("_")]
+    return {line.get_label(): np.round(line.get_xydata(), 6).tolist() for line in named}
+
+
+def by_exposure(*curves: list[float]) -> dict[str, Any]:
+    return {"by_exposure": {"regret_by_step": list(curves)}}
+
+
+def test_regret_by_pull_with_a_line_an_exposure_beside_the_algorithms() -> None:
+    agents = {
+        "l2rl-context": by_exposure([9, 9], [9, 9]),
+        "l2rl": by_exposure([0.8, 1.5], [0.7, 1.4]),
+        "epl2rl": by_exposure([0.8, 1.6], [0.2, 0.3], [0.15, 0.2], [0.1, 0.1]),
+    }
+    rivals = {"ucb1": by_exposure([0.8, 1.6], [0.8, 1.4]), "random": by_exposure([0.9, 1.8])}
+    memory, plain = panels(regret_curves({"agents": agents, "baselines": rivals}))
+    assert [a.get_title(loc="left") for a in (memory, plain)] == ["epL2RL", "L2RL"]
+    assert lines_of(memory) == {
+        "exposure 1": [[1, 0.8], [2, 1.6]],
+        "exposure 2": [[1, 0.2], [2, 0.3]],
+        "exposure 4": [[1, 0.1], [2, 0.1]],
+        "UCB": [[1, 0.8], [2, 1.5]],  # the mean over exposures: it does not remember
+    }
+    assert len(memory.lines) == 5  # the third exposure has no label
+    assert list(lines_of(plain)) == ["exposure 1", "exposure 2", "UCB"]
+    assert memory.get_ylim()[0] == 0 and memory.get_ylabel() == "cumulative regret"
+
+
+def test_regret_of_whichever_agents_and_without_algorithms() -> None:
+    results = {
+        "agents": {"l2rl-context": by_exposure([0.5, 0.9])},
+        "baselines": {"unavailable": "too large"},
+    }
+    figure = regret_curves(results)
+    (axes,) = panels(figure)
+    assert axes.get_title(loc="left") == "L2RL+Context"
+    assert lines_of(axes) == {"exposure 1": [[1, 0.5], [2, 0.9]]}
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["exposure 1"]
+
+
+def test_gates_through_the_epoch() -> None:
+    gates = {
+        "stages": ["cue", "second stage", "outcome"],
+        "over_epoch": [[0.1, 0.1, 0.3], [0.2, 0.2, 0.4], [0.3, 0.3, 0.5]],
+        "first_cued": 2,
+    }
+    (axes,) = panels(gates_over_epoch(gates))
+    assert lines_of(axes) == {
+        "cue": [[1, 0.1], [2, 0.1], [3, 0.3]],
+        "second stage": [[1, 0.2], [2, 0.2], [3, 0.4]],
+        "outcome": [[1, 0.3], [2, 0.3], [3, 0.5]],
+    }
+    mark = axes.lines[-1].get_xdata()
+    assert list(mark) == [2.5, 2.5]  # between the second episode and the third
+    assert [text.get_text() for text in axes.texts] == ["cued from here on"]
+    del gates["first_cued"]  # the classic task
+    (axes,) = panels(gates_over_epoch(gates))
+    assert len(axes.lines) == 3 and not axes.texts
+
+
+def a_stone(epoch: int, weight: float, seeds: int = 2) -> dict[str, Any]:
+    names = ("IMF", "IMB", "EMF", "EMB")
+    spread = np.linspace(-0.1, 0.1, seeds) if seeds > 1 else np.zeros(1)
+    cued = {name: over_seeds(n * weight + spread) for n, name in enumerate(names)}
+    return {"epoch": epoch, "weights": {"cued": cued}}
+
+
+def test_weights_while_an_agent_learns() -> None:
+    figure = weights_in_training({"milestones": [a_stone(5, 0.1), a_stone(100, 0.5)]})
+    (axes,) = panels(figure)
+    assert lines_of(axes) == {
+        "IMF": [[5, 0], [100, 0]],
+        "IMB": [[5, 0.1], [100, 0.5]],
+        "EMF": [[5, 0.2], [100, 1.0]],
+        "EMB": [[5, 0.3], [100, 1.5]],
+    }
+    assert len(axes.collections) == 4  # their intervals
+    half = 12.706 * 0.1  # Student's t of two seeds
+    edges = axes.collections[3].get_paths()[0].vertices
+    assert edges[:, 1].max() == pytest.approx(1.5 + half, abs=1e-3)
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["IMF", "IMB", "EMF", "EMB"]
+
+
+def test_weights_of_one_seed_and_of_none() -> None:
+    (axes,) = panels(weights_in_training({"milestones": [a_stone(5, 0.1, seeds=1)]}))
+    assert lines_of(axes)["EMB"] == [[5, 0.3]] and not axes.collections
+    for agent in ({}, {"milestones": [{"epoch": 5, "weights": {}}]}):  # the classic task
+        (axes,) = panels(weights_in_training(agent))
+        assert lines_of(axes)["EMB"] == []
+
+
+def test_small_rewards_have_a_digit_more(results: dict[str, Any]) -> None:
+    results["agents"]["l2rl"]["reward"]["mean"] = 0.63149
+    results["reference_lines"] = {"chance": 0.5, "best": 0.68797}
+    (axes,) = training_curves(results, "").axes
+    assert {text.get_text() for text in axes.texts} == {"chance, 0.500", "best, 0.688"}
+    legend = axes.get_legend()
+    assert legend is not None and legend.get_texts()[1].get_text() == "L2RL (0.631 frozen)"
 
 
 def test_the_command_starts_without_matplotlib() -> None:

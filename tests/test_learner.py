@@ -1,10 +1,11 @@
 """A2C's arithmetic against numbers worked by hand, and probes with known answers."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,17 +17,23 @@ from reinstate.devices import over_seeds
 from reinstate.errors import UserError
 from reinstate.learner import A2C, Learner, TrainState, a2c_loss, returns
 from reinstate.memory import DND
-from reinstate.rollout import Step
+from reinstate.rollout import Step, new_lives, play
 from reinstate.tasks.bandits import BarcodeBandits
 
 WORLD = BarcodeBandits(num_arms=2, pulls=3, num_contexts=2, repeats=2, barcode_length=3)
 SETTINGS = A2C(lanes=4, epochs=3)
 
 
+NETWORK = Network(hidden_size=4)
+
+
 def learner(
-    settings: A2C = SETTINGS, agent: str = "epl2rl", world: BarcodeBandits = WORLD
+    settings: A2C = SETTINGS,
+    agent: str = "epl2rl",
+    world: BarcodeBandits = WORLD,
+    network: Network = NETWORK,
 ) -> Learner:
-    return Learner(world, agent, Network(hidden_size=4), DND(capacity=4), settings)
+    return Learner(world, agent, network, DND(capacity=4), settings)
 
 
 @cache
@@ -142,12 +149,96 @@ def test_a_weight_that_is_not_finite_is_noticed() -> None:
         ({"lanes": 0}, "lanes must be positive"),
         ({"learning_rate": -1.0}, "learning_rate must be positive"),
         ({"discount": 1.5}, "discount must lie between 0 and 1"),
+        ({"recall_from": -0.1}, "recall_from must lie between 0 and 1, not -0.1"),
         ({"optimizer": "sgd"}, "unknown optimizer"),
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, float], message: str) -> None:
     with pytest.raises(UserError, match=message):
         A2C(**settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("share", "withheld"), [(0.0, 0), (0.5, 10), (0.52, 11), (1.0, 20)], ids=str
+)
+def test_recall_is_switched_on_once(share: float, withheld: int) -> None:
+    one = learner(A2C(epochs=5, recall_from=share))  # four updates an epoch
+    recall = np.concatenate(
+        [jnp.broadcast_to(one._recall(one._done(jnp.array(e))), 4) for e in range(5)]
+    )
+    np.testing.assert_array_equal(recall, [0.0] * withheld + [1.0] * (20 - withheld))
+
+
+def r_gate(state: TrainState) -> tuple[np.ndarray, np.ndarray]:
+    """The first seed's weights of the r-gate, and of everything else of the cell."""
+    cell = state.params.cell
+    rows = np.concatenate([np.asarray(cell.weight[0]), np.asarray(cell.bias[0])[None, :]])
+    return rows[:, 16:], rows[:, :16]
+
+
+def test_while_recall_is_withheld_training_is_that_of_an_agent_without_memory() -> None:
+    one = learner(replace(SETTINGS, epochs=2, recall_from=0.5))
+    plain = learner(replace(SETTINGS, epochs=2), "l2rl")
+    start, first, second = (trained(one, [0], n) for n in range(3))
+    np.testing.assert_array_equal(r_gate(first)[0], r_gate(start)[0])  # no gradient at all
+    assert np.abs(r_gate(second)[0] - r_gate(first)[0]).min() > 0
+    # The same weights but for the r-gate, and the same random numbers.
+    init, train_epoch = compiled(plain, 1)
+    state = init(jnp.array([0]))
+    cell = replace_cell(state.params.cell, start.params.cell)
+    params = eqx.tree_at(lambda p: (p.cell, p.head), state.params, (cell, start.params.head))
+    after, _ = train_epoch(state._replace(params=params))
+    rows = np.concatenate([after.params.cell.weight[0], after.params.cell.bias[0][None, :]])
+    np.testing.assert_allclose(rows, r_gate(first)[1], atol=1e-5)
+    assert np.abs(r_gate(first)[1] - r_gate(start)[1]).max() > 1e-3
+
+
+def replace_cell(plain: Any, episodic: Any) -> Any:
+    """A plain cell with the weights that an episodic one has besides its r-gate."""
+    return eqx.tree_at(
+        lambda c: (c.weight, c.bias), plain, (episodic.weight[..., :16], episodic.bias[..., :16])
+    )
+
+
+@pytest.mark.parametrize("through", [True, False])
+def test_whether_gradients_reach_stored_states_is_a_setting(
+    through: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []  # what it does is the rollout's to test
+
+    def listen(*words: Any, **settings: Any) -> Any:
+        asked.append(settings["through_storage"])
+        return play(*words, **settings)
+
+    monkeypatch.setattr("reinstate.learner.play", listen)
+    one = learner(replace(SETTINGS, through_storage=through))
+    jax.eval_shape(one.train_epoch, jax.eval_shape(one.init, jnp.array(0)))
+    assert set(asked) == {through}
+
+
+def test_an_agent_that_outlives_episodes_is_carried_to_the_next_segment() -> None:
+    """Two segments by `_update`, the second beside one played by hand: carried on, or anew."""
+    network = replace(NETWORK, reset="epoch", learned_start=True)
+    one = learner(replace(SETTINGS, episodes_per_update=2), network=network)
+    update = jax.jit(one._update)
+    state, (task_key, *play_keys) = one.init(jnp.array(0)), jax.random.split(jax.random.key(1), 3)
+    tasks: Any = jax.jit(jax.vmap(WORLD.sample_epoch, out_axes=1))(jax.random.split(task_key, 4))
+    early, late = (jax.tree.map(lambda x, n=n: x[n : n + 2], tasks) for n in (0, 2))
+    keys = [jax.random.split(key, 4) for key in play_keys]
+    begun = (state.params, state.opt_state, new_lives(WORLD, one.agent(state.params), one.dnd, 4))
+    (params, _, life), _ = update(begun, (early, keys[0], jnp.array(True), jnp.array(0.0)))
+    before: Any = state.params.start
+    assert np.abs(params.start.c - before.c).min() > 1e-4  # the start has a gradient
+    assert np.abs(life.mind.c).min() > 1e-4  # there is something to carry
+    agent, fresh = one.agent(params), one.optimizer.init(params)
+    by_hand = jax.jit(jax.vmap(partial(play, WORLD, agent, one.dnd), in_axes=(0, 1, 0)))
+    for first, mind in ((False, life.mind), (True, new_lives(WORLD, agent, one.dnd, 4).mind)):
+        now = (late, keys[1], jnp.array(first), jnp.array(0.5))
+        (after, _, lived), _ = update((params, fresh, life), now)
+        expected, _ = by_hand(life._replace(mind=mind), late, keys[1])
+        np.testing.assert_allclose(lived.mind.c, expected.mind.c, atol=1e-5)
+        # Without momentum from before, only a gradient moves the start.
+        assert (np.abs(after.start.c - params.start.c).max() > 1e-4) == first
 
 
 def test_value_probe() -> None:

@@ -1,7 +1,9 @@
 """Small but real learning: a reward that chance and an agent without memory cannot reach."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -10,8 +12,10 @@ from reinstate.agent import Network
 from reinstate.baselines.bandits import one_exposure
 from reinstate.devices import over_seeds
 from reinstate.evaluation import Evaluation, Record
+from reinstate.experiments import two_step
 from reinstate.experiments.barcode_bandits import QUICK
 from reinstate.reproduction import record_of
+from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
 
 SETTINGS = replace(
@@ -24,19 +28,38 @@ SETTINGS = replace(
 )
 CEILING_WITHOUT_MEMORY = 4 * one_exposure(num_arms=4, pulls=4)  # 2.112; chance is 1.2
 
+TWO_STEP = replace(
+    two_step.QUICK,
+    seeds=1,
+    network=Network(hidden_size=32, reset="epoch"),
+    learner=replace(two_step.QUICK.learner, epochs=200, episodes_per_update=5),
+)
+# Of the ideal observer that counts all that it has seen, but for the cues; chance is .5.
+CUED_WITHOUT_MEMORY = 0.638
+
+
+@pytest.fixture(scope="module", autouse=True)
+def optimised() -> Iterator[None]:
+    """Here compiled code runs long enough to be worth it."""
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)
+
+
+def learned(name: str, settings: Settings) -> Record:
+    """An agent trained, and judged with frozen weights."""
+    learner = settings.make_learner(name)
+    state = over_seeds(learner.init, settings.seeds)(jnp.array(settings.seed_range))
+    train_epoch = over_seeds(learner.train_epoch, settings.seeds)
+    for _ in range(settings.learner.epochs):
+        state, _ = train_epoch(state)
+    return record_of(name, settings, state)
+
 
 @pytest.fixture(scope="module")
 def records() -> dict[str, Record]:
-    """Every agent trained with the same settings, and judged with frozen weights."""
-    found = {}
-    for name in ("epl2rl", "l2rl"):
-        learner = SETTINGS.make_learner(name)
-        state = over_seeds(learner.init, 2)(jnp.arange(2))
-        train_epoch = over_seeds(learner.train_epoch, 2)
-        for _ in range(SETTINGS.learner.epochs):
-            state, _ = train_epoch(state)
-        found[name] = record_of(name, SETTINGS, state)
-    return found
+    """Every agent trained with the same settings."""
+    return {name: learned(name, SETTINGS) for name in ("epl2rl", "l2rl")}
 
 
 def reward(record: Record) -> np.ndarray:
@@ -60,3 +83,11 @@ def test_recall_shows_on_the_first_pull(records: dict[str, Record]) -> None:
         right[name] = good[np.asarray(record.exposure) >= 2].mean()
     assert right["epl2rl"] > 0.7
     assert right["l2rl"] < 0.35
+
+
+def test_a_cue_brings_back_what_an_episode_paid() -> None:
+    """The two-step task. Eight seeds reached .70 to .73 on cued episodes, and .64 on uncued."""
+    episodes = np.asarray(learned("epl2rl", TWO_STEP).reward).sum(axis=-1)
+    uncued, cued = np.split(episodes, 2, axis=2)
+    assert cued.mean() > CUED_WITHOUT_MEMORY + 0.04
+    assert uncued.mean() > 0.61  # from one episode to the next, by the LSTM alone

@@ -117,6 +117,63 @@ def test_gradients_stop_at_stored_states() -> None:
     assert max(float(jnp.abs(g).max()) for g in jax.tree.leaves(given)) > 1e-3
 
 
+def test_gradients_through_storage_are_those_of_the_first_episode_s_state() -> None:
+    """Two episodes of one context by hand, the second given what the first has become."""
+    key = jax.random.key(5)
+    tasks: Any = jax.tree.map(lambda x: x[jnp.array([0, 0])], WORLD.sample_epoch(key))
+    params, static = eqx.partition(an_agent("epl2rl"), eqx.is_array)
+    weigh = jnp.sin(jnp.arange(12.0)).reshape(4, 3)
+
+    @partial(jax.jit, static_argnums=1)
+    def played(params: Any, through: bool) -> tuple[Any, Step]:
+        def logits_of_second(params: Any) -> tuple[Array, Step]:
+            agent = eqx.combine(params, static)
+            _, (steps, _) = play(
+                WORLD, agent, DICTIONARY, a_life(agent), tasks, key, through_storage=through
+            )
+            return jnp.sum(steps.logits[1] * weigh), steps
+
+        return jax.grad(logits_of_second, has_aux=True)(params)
+
+    @partial(jax.jit, static_argnums=2)
+    def by_hand(params: Any, steps: Step, through: bool) -> Any:
+        def logits_of_second(params: Any) -> Array:
+            agent = eqx.combine(params, static)
+            _, state = replay(agent, steps, 0, jnp.zeros(NETWORK.hidden_size))
+            c_ep = state.c if through else jax.lax.stop_gradient(state.c)
+            return jnp.sum(jnp.stack(replay(agent, steps, 1, c_ep)[0]) * weigh)
+
+        return jax.grad(logits_of_second)(params)
+
+    found = {}
+    for through in (False, True):
+        gradient, steps = played(params, through)
+        expected = by_hand(params, steps, through)
+        jax.tree.map(partial(np.testing.assert_allclose, atol=1e-5), gradient, expected)
+        found[through] = np.asarray(gradient.cell.weight)
+    assert np.abs(found[True] - found[False]).max() > 1e-3
+
+
+def test_what_comes_back_is_multiplied_by_recall() -> None:
+    agent, tasks = an_agent("epl2rl"), WORLD.sample_epoch(jax.random.key(0))
+    start, key = a_life(agent), jax.random.key(3)
+    run = jax.jit(lambda recall: play(WORLD, agent, DICTIONARY, start, tasks, key, recall=recall))
+    for recall in (0.0, 0.5):
+        life, (steps, _) = run(jnp.array(recall))
+        by_hand = fresh_memory()
+        for n in range(4):
+            found, by_hand = DICTIONARY.read(by_hand, tasks.context[n])
+            logits, state = replay(agent, steps, n, recall * found.value)
+            np.testing.assert_allclose(jnp.stack(logits), steps.logits[n], atol=1e-5)
+            by_hand = DICTIONARY.write(by_hand, tasks.context[n], state.c)
+        # At 0 the memory is read in vain, but it is read and written all the same.
+        assert int((life.memory.written > 0).sum()) == WORLD.num_contexts
+        known = np.asarray(tasks.exposure) > 0
+        assert np.all(np.asarray(steps.retrieved)[known] >= 0)
+        first = np.asarray(steps.logits[:, 0])
+        assert np.allclose(first, first[0], atol=1e-6) == (recall == 0)
+
+
 def test_a_state_reinstated_hundreds_of_times_stays_finite() -> None:
     """Reinstated on every step and stored again, c can nearly double with each exposure."""
     world = BarcodeBandits(num_arms=2, pulls=10, num_contexts=1, repeats=300, mapping="independent")

@@ -242,6 +242,16 @@ def test_the_last_checkpoint(tmp_path: Path) -> None:
     assert last is not None and last.name == "epoch-100000.safetensors"
 
 
+def test_checkpoints_by_epoch_and_in_order(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    assert run.checkpoints() == {}
+    paths = {epoch: run.save_checkpoint({"x": jnp.ones(1)}, epoch) for epoch in (100_000, 25, 7)}
+    for other in ("epoch-last.safetensors", "epoch-9.npz", "9.safetensors", "epoch-.safetensors"):
+        (tmp_path / "checkpoints" / other).touch()
+    found = run.checkpoints()
+    assert list(found) == [7, 25, 100_000] and found == paths
+
+
 def truncated(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-5])
 

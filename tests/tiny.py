@@ -31,6 +31,7 @@ _FOLDER = tempfile.TemporaryDirectory(prefix="reinstate-tests-")
 _CACHE = {
     "jax_compilation_cache_dir": f"{_FOLDER.name}/compiled",
     "jax_persistent_cache_min_compile_time_secs": 0.3,
+    "jax_disable_most_optimizations": True,
 }
 for _name, _value in _CACHE.items():
     jax.config.update(_name, _value)

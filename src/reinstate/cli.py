@@ -19,6 +19,7 @@ from reinstate.agent import AGENTS
 from reinstate.baselines.optimum import OPTIMA, find_optimum, solve
 from reinstate.commands_choices import fit_choices_command
 from reinstate.commands_pretrain import pretrain_command
+from reinstate.commands_report import report_command
 from reinstate.errors import UserError, nearest
 from reinstate.evaluation import Evaluation
 from reinstate.experiments import EXPERIMENTS
@@ -60,6 +61,7 @@ usage: reinstate VERB …
   train EXPERIMENT       train one agent (--agent), several seeds at once, into a run folder
   evaluate RUN           judge a trained run on fresh tasks, weights frozen
   watch water-maze RUN   an episode of a trained run, replayed in the terminal
+  report RESULTS…        one HTML page of recorded results, or of your own runs
   optimum EXPERIMENT     the best that is possible, exactly, with and without memory
   fit-choices FILE       which strategies explain two-step choices, of people or agents
   pretrain omniglot      the embedder of drawings, and its embeddings
@@ -84,6 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "reproduce": reproduce_command,
         "optimum": optimum_command,
         "watch": watch_command,
+        "report": report_command,
         "pretrain": pretrain_command,
         "fit-choices": fit_choices_command,
     }

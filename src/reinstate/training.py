@@ -47,7 +47,7 @@ def train(
         reporter.note(f"{agent}: already trained, {total} epochs in {run.path}")
         return Trained(state, metrics, 0.0, 0.0)
     steps = learner.steps_per_epoch * settings.seeds
-    with reporter.track(agent, total, epoch) as bar, _signals(reporter) as stop:
+    with reporter.track(agent, total, epoch) as bar, signals(reporter) as stop:
         began = time.monotonic()
         train_epoch = over_seeds(learner.train_epoch, settings.seeds).lower(state).compile()
         compile_seconds = time.monotonic() - began
@@ -110,7 +110,7 @@ def _check_finite(
 
 
 @contextmanager
-def _signals(reporter: Reporter) -> Iterator[list[int]]:
+def signals(reporter: Reporter) -> Iterator[list[int]]:
     """A list that is no longer empty once SIGINT or SIGTERM came; a second signal acts at once."""
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():

@@ -10,10 +10,13 @@ import pytest
 from jax import Array
 
 from reinstate import draws
-from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.bandits import BarcodeBandits, OmniglotBandits
 from reinstate.tasks.base import Observation, World
+from reinstate.tasks.compositional import CompositionalBandits
+from reinstate.tasks.drawings import DrawingWorld
 from reinstate.tasks.two_step import EpisodicTwoStep
 from reinstate.tasks.water_maze import WaterMaze
+from tasks.known_drawings import recognise
 
 WORLDS: list[World] = [
     BarcodeBandits(),
@@ -24,6 +27,10 @@ WORLDS: list[World] = [
     WaterMaze(height=1, width=6, steps=7, num_contexts=3, start="anywhere"),
     EpisodicTwoStep(),
     EpisodicTwoStep(uncued=5, cued=3, cues="once", p_common=0.7, barcode_length=4),
+    OmniglotBandits(),
+    OmniglotBandits(num_contexts=4, repeats=3, num_arms=4, held_out=0),
+    CompositionalBandits(num_classes=8, repeats=3, stimuli="barcodes"),
+    CompositionalBandits(num_classes=6, repeats=2, stored="both"),
 ]
 LANES, EPISODES = 3, 600
 
@@ -90,10 +97,30 @@ def test_no_context_is_met_more_often_than_max_exposures(world: World, epochs: A
     assert int(epochs.exposure.max()) < world.max_exposures
 
 
-def test_context_ids_and_contexts_name_each_other(epochs: Any, contexts: np.ndarray) -> None:
-    for ids, shown in zip(epochs.context_id.tolist(), contexts, strict=True):
-        pairs = {(i, context[0].tobytes()) for i, context in zip(ids, shown, strict=True)}
+def shows_drawings(world: World) -> bool:
+    """Whether a context looks different each time, and only its class comes back."""
+    return isinstance(world, DrawingWorld) or getattr(world, "stimuli", "") == "omniglot"
+
+
+def identities(world: World, shown: np.ndarray) -> list[Any]:
+    """What stays the same of a context when it comes back, for each of (episodes, size)."""
+    return recognise(shown)[0].tolist() if shows_drawings(world) else [c.tobytes() for c in shown]
+
+
+def test_context_ids_and_contexts_name_each_other(
+    world: World, epochs: Any, contexts: np.ndarray
+) -> None:
+    for ids, shown in zip(epochs.context_id.tolist(), contexts[:, :, 0], strict=True):
+        pairs = set(zip(ids, identities(world, shown), strict=True))
         assert len(pairs) == len(dict(pairs)) == len({context for _, context in pairs})
+
+
+def test_a_context_that_changes_its_looks_shows_none_twice_in_an_epoch(
+    world: World, contexts: np.ndarray
+) -> None:
+    for shown in contexts:
+        looks = {context.tobytes() for context in shown.reshape(-1, world.context_size)}
+        assert (len(looks) == shown.shape[0] * shown.shape[1]) == shows_drawings(world)
 
 
 def test_contexts_have_their_size_and_a_direction(world: World, contexts: np.ndarray) -> None:

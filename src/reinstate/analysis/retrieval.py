@@ -11,11 +11,12 @@ from reinstate.evaluation import Record
 def retrieval_accuracy(record: Record) -> dict[str, Any] | None:
     """Of contexts met before: how often the state that came back was of the same context.
 
-    Nothing for an agent without a memory.
+    Nothing for an agent without a memory, or where no context comes back.
     """
     retrieved = np.asarray(record.retrieved)[..., 0]  # (seeds, epochs, episodes)
-    if np.all(retrieved < 0):
-        return None
     context, known = np.asarray(record.context_id), np.asarray(record.exposure) > 0
-    right = np.take_along_axis(context, np.maximum(retrieved, 0), axis=-1) == context
+    if np.all(retrieved < 0) or not known.any(axis=(1, 2)).all():
+        return None
+    same = np.take_along_axis(context, np.maximum(retrieved, 0), axis=-1) == context
+    right = same & (retrieved >= 0)
     return over_seeds(np.array([r[k].mean() for r, k in zip(right, known, strict=True)]))

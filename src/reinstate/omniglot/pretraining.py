@@ -39,7 +39,7 @@ from reinstate.omniglot.teaching import News, Pretraining, State, Teacher
 from reinstate.progress import Reporter
 from reinstate.runs import Run, load_checkpoint, provenance, read_json, write_json
 from reinstate.settings import to_dict
-from reinstate.training import Stopped, _signals
+from reinstate.training import Stopped, signals
 
 PARTS = 10  # after each tenth of training: a checkpoint, a test and the files of results
 TRIALS = 10_000  # of the last test; those on the way are shorter
@@ -147,7 +147,7 @@ class Course:
         with self.reporter.working("pretraining: compiling"):
             train_epoch = jax.jit(self.teacher.train_epoch).lower(self.state, images).compile()
         said = -math.inf
-        with _signals(self.reporter) as stop:
+        with signals(self.reporter) as stop:
             while self.epoch < self.settings.epochs:
                 self._one_epoch(lambda state: train_epoch(state, images))
                 if time.monotonic() - said >= self.reporter.every or self.is_last:

@@ -31,7 +31,7 @@ def check_drawings(num_classes: int, exposures: int, available: int = NUM_CLASSE
     if num_classes > available:
         raise UserError(
             f"{num_classes} classes are needed and there are {available} to draw from:"
-            " lower the number of contexts or classes"
+            " lower the number of contexts or classes, or held_out"
         )
     if exposures > NUM_DRAWINGS:
         raise UserError(

@@ -1,0 +1,85 @@
+"""HTML by construction: whatever was not built here is text, and is escaped."""
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+VOID = ("img", "meta")  # elements without an end
+ABSENT = "–"
+
+
+class Markup(str):
+    """HTML that is complete; a plain string is text that is still to be escaped."""
+
+
+def escaped(text: object) -> Markup:
+    return text if isinstance(text, Markup) else Markup(html.escape(str(text)))
+
+
+def joined(parts: Iterable[object], between: str = "") -> Markup:
+    return Markup(between.join(escaped(part) for part in parts))
+
+
+def tag(name: str, *children: object, **attributes: object) -> Markup:
+    """An element. Underscores in names of attributes are hyphens, one at the end is dropped."""
+    written = "".join(_attribute(key, value) for key, value in attributes.items())
+    end = "" if name in VOID else f"</{name}>"
+    return Markup(f"<{name}{written}>{joined(children)}{end}")
+
+
+def _attribute(key: str, value: object) -> str:
+    if value is None or value is False:
+        return ""
+    name = key.rstrip("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{html.escape(str(value))}"'
+
+
+def finite(value: Any) -> float | None:
+    """A number of a file; None for what is not known there (null, NaN, an infinity)."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is not a number")
+    return float(value) if math.isfinite(value) else None
+
+
+def number(value: float | None) -> str:
+    """About four digits, never in powers of ten unless it is tiny."""
+    if value is None:
+        return ABSENT
+    size = abs(value)
+    if 0 < size < 0.001:
+        return f"{value:.1e}"
+    return f"{value:.1f}" if size >= 100 else f"{value:.3f}"
+
+
+def with_bounds(mean: float | None, ci95: Sequence[float] | None) -> str:
+    if mean is None or ci95 is None:
+        return number(mean)
+    return f"{number(mean)} [{number(ci95[0])}, {number(ci95[1])}]"
+
+
+def table(
+    label: str, head: Sequence[object], *bodies: Sequence[Markup], class_: str | None = None
+) -> Markup:
+    """A table in a box of its own, so that a narrow screen scrolls the box and not the page."""
+    columns = [cell if isinstance(cell, Markup) else tag("th", cell, scope="col") for cell in head]
+    made = tag(
+        "table",
+        tag("caption", label, class_="unseen"),
+        tag("thead", tag("tr", *columns)),
+        *(tag("tbody", *rows) for rows in bodies if rows),
+        class_=class_,
+    )
+    return tag("div", made, class_="scroll", role="region", aria_label=label, tabindex=0)
+
+
+def row(first: object, *cells: object, **attributes: object) -> Markup:
+    """A row whose first cell is its heading."""
+    data = (cell if isinstance(cell, Markup) else tag("td", cell) for cell in cells)
+    return tag("tr", tag("th", first, scope="row"), *data, **attributes)
+
+
+def folded(summary: object, *content: object) -> Markup:
+    return tag("details", tag("summary", summary), *content)

@@ -1,0 +1,243 @@
+"""A document's numbers → its charts, by what the scores hold rather than by experiment."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from reinstate.analysis.choices import NAMES, STRATEGIES
+from reinstate.choice_figures import COLOURS as STRATEGY_COLOURS
+from reinstate.choice_figures import SHORT
+from reinstate.figures import STAGE_COLOURS
+from reinstate.page.charts import Chart, Interval, Series, Values
+from reinstate.page.markup import finite
+from reinstate.page.sources import Document, Player
+
+MOST_POINTS = 200  # of a curve
+MOST_SEEDS = 20  # drawn as lines of their own
+GREY = "#6E7781"
+RIVALS = {
+    "gittins": ("Gittins", "7 3"),
+    "ucb1": ("UCB", "2 3"),
+    "thompson": ("Thompson", "6 3 2 3"),
+}
+EXPOSURE_COLOURS = ("#440154", "#31688E", "#35A06A", "#C58A00")  # early to late, along viridis
+
+
+def charts_of(document: Document) -> dict[str, list[Chart]]:
+    """Heading → charts, those that the scores allow."""
+    recall = [*by_exposure(document), *gates(document)]
+    made = {
+        "Learning, and what came of it": [*training(document), *recall],
+        "Regret by pull": regret_by_pull(document),
+        "Choice weights": [*choice_weights(document), *weights_in_training(document)],
+    }
+    return {heading: charts for heading, charts in made.items() if charts}
+
+
+def summary_series(player: Player, x: Sequence[Any], summary: Any) -> Series:
+    """Mean, interval and seeds of an `over_seeds`; a long curve is thinned."""
+    keep = slice(None, None, 1 + (len(x) - 1) // MOST_POINTS)
+    mean = [finite(y) for y in summary["mean"]][keep]
+    bounds = summary["ci95"]
+    ci95 = None if bounds is None else [_interval(ends) for ends in bounds][keep]
+    seeds = [[finite(y) for y in row][keep] for row in summary["per_seed"][:MOST_SEEDS]]
+    return Series(player.label, player.colour, _places(x)[keep], mean, ci95, seeds)
+
+
+def _interval(ends: Any) -> Interval:
+    if ends is None:
+        return None
+    low, high = (finite(end) for end in ends)
+    return None if low is None or high is None else (low, high)
+
+
+def _places(x: Sequence[Any]) -> list[float]:
+    return [float(place) for place in x]
+
+
+def _count(values: Sequence[Any]) -> list[int]:
+    return list(range(1, len(values) + 1))
+
+
+def _numbers(values: Sequence[Any]) -> Values:
+    return [finite(value) for value in values]
+
+
+def training(document: Document) -> list[Chart]:
+    series = [
+        summary_series(p, p.scores["curve"]["episodes"], p.scores["curve"]["reward"])
+        for p in document.players
+        if "curve" in p.scores
+    ]
+    lines = [(label, finite(y)) for label, y in document.results.get("reference_lines", {}).items()]
+    known = [(label, y) for label, y in lines if y is not None]
+    title = "Reward while learning, mean over seeds; single seeds thin"
+    chart = Chart(title, "episodes, in each lane", "reward an episode", series, known)
+    return [chart] if series else []
+
+
+def by_exposure(document: Document) -> list[Chart]:
+    """Steps to the goal in mazes, regret of pulls in bandits, else reward."""
+    for path, label in (
+        (("maze", "steps_or_end"), "steps to the first goal"),
+        (("by_exposure", "regret"), "regret of an episode"),
+        (("by_exposure", "reward"), "reward an episode"),
+    ):
+        found = [(p, _at(p.scores, path)) for p in document.players]
+        series = [
+            summary_series(p, _count(summary["mean"]), summary)
+            for p, summary in found
+            if summary is not None
+        ]
+        if series:
+            rest = [*_maze_optimum(document, series), *_rival_scores(document, path)]
+            title = f"{label[0].upper()}{label[1:]}, by how often the context was met"
+            return [Chart(title, "exposure to the context", label, [*series, *rest])]
+    return []
+
+
+def _at(scores: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        scores = scores.get(name) if isinstance(scores, dict) else None
+    return scores
+
+
+def _maze_optimum(document: Document, series: Sequence[Series]) -> list[Series]:
+    optimum = document.results.get("optimum", {})
+    if "maze" not in document.players[0].scores or "steps_goal_known" not in optimum:
+        return []
+    x = max((s.x for s in series), key=len)
+    known = finite(optimum["steps_goal_known"])
+    # Of large mazes only the known goal's is exact: the line then starts at the second exposure.
+    steps = [finite(optimum.get("steps_first_exposure")), *[known] * (len(x) - 1)]
+    return [Series("optimum", GREY, x, steps, dash="5 3")]
+
+
+def _rivals(document: Document) -> list[tuple[str, str, Any]]:
+    baselines = document.results.get("baselines", {})
+    return [(label, dash, baselines[n]) for n, (label, dash) in RIVALS.items() if n in baselines]
+
+
+def _rival_scores(document: Document, path: Sequence[str]) -> list[Series]:
+    found = [(label, dash, _at(scores, path)) for label, dash, scores in _rivals(document)]
+    return [
+        Series(label, GREY, _places(_count(s["mean"])), _numbers(s["mean"]), dash=dash)
+        for label, dash, s in found
+        if s is not None
+    ]
+
+
+def regret_by_pull(document: Document) -> list[Chart]:
+    """Fig. 3c and d: cumulative regret, a panel an agent, with axes of the same height."""
+    path = ("by_exposure", "regret_by_step")
+    found = [(p.label, _at(p.scores, path)) for p in document.players]
+    rivals = [_mean_regret(label, dash, _at(s, path)) for label, dash, s in _rivals(document)]
+    panels = [(label, [*_regrets(rows), *rivals]) for label, rows in found if rows]
+    highest = [max(y for s in each for y in s.y if y is not None) for _, each in panels]
+    return [
+        Chart(f"Cumulative regret: {label}", "pull", "cumulative regret", each, include=highest)
+        for label, each in panels
+    ]
+
+
+def _regrets(rows: Sequence[Sequence[Any]]) -> list[Series]:
+    """The first three exposures and the last: the others lie between them."""
+    shown = sorted({*range(min(3, len(rows))), len(rows) - 1})
+    return [
+        Series(f"exposure {e + 1}", colour, _places(_count(rows[e])), _numbers(rows[e]))
+        for e, colour in zip(shown, EXPOSURE_COLOURS, strict=False)
+    ]
+
+
+def _mean_regret(label: str, dash: str, rows: Sequence[Sequence[float]]) -> Series:
+    """An algorithm without memory plays every exposure alike."""
+    mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+    return Series(label, GREY, _places(_count(mean)), _numbers(mean), dash=dash)
+
+
+def gates(document: Document) -> list[Chart]:
+    """Fig. 6c, for agents that have an r-gate."""
+    return [_gates(p) for p in document.players if _reinstates(p)]
+
+
+def _reinstates(player: Player) -> bool:
+    curves = _at(player.scores, ("gates", "over_epoch")) or []
+    return any(value for curve in curves for value in curve)
+
+
+def _gates(player: Player) -> Chart:
+    found = player.scores["gates"]
+    series = [
+        Series(str(stage), colour, _places(_count(curve)), _numbers(curve))
+        for stage, colour, curve in zip(
+            found["stages"], STAGE_COLOURS, found["over_epoch"], strict=True
+        )
+    ]
+    first = finite(found.get("first_cued"))
+    marks = [] if first is None else [("cued from here on", first + 0.5)]
+    title = f"r-gate at each stage, mean over units: {player.label}"
+    return Chart(title, "episode of the epoch", "mean r-gate", series, marks=marks)
+
+
+def choice_weights(document: Document) -> list[Chart]:
+    """Fig. 6b, uncued and cued: agents side by side in each strategy."""
+    return [
+        Chart(
+            f"Weights of the strategies on {part} episodes; dashes are single seeds",
+            "strategy",
+            "weight (log odds)",
+            series,
+            categories=[SHORT.get(name, name) for name in names],
+        )
+        for part, names in NAMES.items()
+        if (series := _weights(document, part, names))
+    ]
+
+
+def _weights(document: Document, part: str, names: Sequence[str]) -> list[Series]:
+    groups = [(p, _at(p.scores, ("choices", "group", part))) for p in document.players]
+    return [_stacked(p.label, p.colour, range(len(names)), names, g) for p, g in groups if g]
+
+
+def _stacked(
+    label: str, colour: str, x: Sequence[Any], names: Sequence[Any], weights: Any
+) -> Series:
+    """One series of scalars' summaries."""
+    found = [weights[name] for name in names]
+    seeds = zip(*(w["per_seed"][:MOST_SEEDS] for w in found), strict=True)
+    return Series(
+        label,
+        colour,
+        _places(x),
+        [finite(w["mean"]) for w in found],
+        [_interval(w["ci95"]) for w in found],
+        [_numbers(row) for row in seeds],
+    )
+
+
+def weights_in_training(document: Document) -> list[Chart]:
+    """How the strategies come and go while an agent with a memory learns."""
+    return [
+        Chart(
+            f"Weights on cued episodes while it learns: {p.label}",
+            "epochs of training",
+            "weight (log odds)",
+            _weights_by_epoch(p.scores["milestones"]),
+        )
+        for p in document.players
+        if _reinstates(p) and _at((p.scores.get("milestones") or [None])[0], ("weights", "cued"))
+    ]
+
+
+def _weights_by_epoch(milestones: Sequence[Any]) -> list[Series]:
+    epochs = [stone["epoch"] for stone in milestones]
+    places = range(len(milestones))
+    return [
+        _stacked(
+            name,
+            STRATEGY_COLOURS[name],
+            epochs,
+            places,
+            [stone["weights"]["cued"][name] for stone in milestones],
+        )
+        for name in STRATEGIES
+    ]

@@ -1,0 +1,128 @@
+"""The r-gate's scores against numbers worked by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reinstate.analysis.gates import compare, gate_scores, usefulness
+from reinstate.cell import Gates
+from reinstate.evaluation import Record
+from reinstate.tasks.two_step import TwoStepTrace
+
+# Two seeds, one epoch each: two uncued episodes, then one cued by the first, one by the second.
+CUE_STAGE = [[0.1, 0.2, 0.6, 0.8], [0.3, 0.2, 0.4, 0.6]]
+SECOND_STAGE = [[0.2, 0.2, 0.3, 0.5], [0.2, 0.4, 0.5, 0.5]]
+OUTCOME = [[0.0, 0.1, 0.2, 0.2], [0.2, 0.1, 0.2, 0.4]]
+CUE = [[-1, -1, 0, 1], [-1, -1, 0, 1]]
+STATE = [[0, 1, 1, 0], [1, 1, 0, 1]]
+REWARD = [[1, 1, 0, 1], [0, 1, 0, 1]]
+ACTION = [[0, 0, 0, 1], [0, 0, 0, 0]]
+WORTH = [
+    [[0.9, 0.1], [0.9, 0.1], [0.82, 0.26], [0.26, 0.74]],
+    [[0.9, 0.1], [0.9, 0.1], [0.2, 0.8], [0.2, 0.8]],
+]
+
+
+def by_step(first: Any, second: Any) -> np.ndarray:
+    """(seeds, episodes, …) of both steps → (seeds, 1 epoch, episodes, steps, …)."""
+    return np.stack([np.array(first), np.array(second)], axis=2)[:, None]
+
+
+def a_record(cue: Any = CUE, worth: Any = WORTH, gate: float = 1.0) -> Record:
+    r: Any = gate * by_step(CUE_STAGE, SECOND_STAGE)
+    outcome: Any = gate * np.array(OUTCOME)[:, None]
+    none = np.zeros_like(REWARD)
+    trace: Any = TwoStepTrace(
+        by_step(cue, cue),  # type: ignore[arg-type]
+        by_step(none - 1, STATE),  # type: ignore[arg-type]
+        by_step(none, none),  # type: ignore[arg-type]
+        by_step(worth, np.full_like(worth, 0.5)),  # type: ignore[arg-type]
+    )
+    steps: Any = np.zeros((2, 1, 4, 2))
+    episodes: Any = np.zeros((2, 1, 4))
+    return Record(
+        episodes,
+        episodes,
+        by_step(ACTION, none + 1),  # type: ignore[arg-type]
+        by_step(none, REWARD),  # type: ignore[arg-type]
+        steps,
+        steps,
+        Gates(steps, steps, steps, r),
+        Gates(episodes, episodes, episodes, outcome),
+        steps,
+        steps,
+        trace,
+    )
+
+
+def test_gates_by_stage_and_block() -> None:
+    found = gate_scores(a_record())
+    assert found["stages"] == ["cue", "second stage", "outcome"]
+    np.testing.assert_allclose(
+        found["over_epoch"], [[0.2, 0.2, 0.5, 0.7], [0.2, 0.3, 0.4, 0.5], [0.1, 0.1, 0.2, 0.3]]
+    )
+    np.testing.assert_allclose(found["uncued"]["per_seed"], [[0.15, 0.2, 0.05], [0.25, 0.3, 0.15]])
+    np.testing.assert_allclose(found["cued"]["per_seed"], [[0.7, 0.4, 0.2], [0.5, 0.5, 0.3]])
+    np.testing.assert_allclose(found["cued"]["mean"], [0.6, 0.45, 0.25])
+    assert found["first_cued"] == 2
+
+
+def test_usefulness_is_what_the_cued_episode_s_advice_earns_more_than_the_previous_one_s() -> None:
+    # Seed 0, third episode: the cued one was rewarded in state 0 and says 0, worth .82; the one
+    # before was rewarded in state 1 and says 1, worth .26. Fourth: 1 by the cue, .74; the one
+    # before went unrewarded in state 1 and says 0, .26. Seed 1: 0 by the cue, .2, not 1, .8; then
+    # both say 1.
+    found = usefulness(a_record())
+    assert found.shape == (2, 1, 4)
+    np.testing.assert_allclose(found[:, 0], [[0, 0, 0.56, 0.48], [0, 0, -0.6, 0]], atol=1e-12)
+
+
+def test_the_gate_at_the_choice() -> None:
+    found = gate_scores(a_record())
+    # Gates (.6, .8) and usefulness (.56, .48) fall against each other; (.4, .6), (−.6, 0) do not.
+    correlations = found["correlation_with_usefulness"]
+    np.testing.assert_allclose(correlations["per_seed"], [-1, 1])
+    # Right: .6 and .8. Wrong: .4 and .6. So t = d = .2 / √.02, and of 2 degrees of freedom
+    # p = 1 − t / √(2 + t²).
+    test = found["correct_against_wrong"]
+    assert test["correct"] == pytest.approx(0.7) and test["wrong"] == pytest.approx(0.5)
+    assert test["episodes"] == [2, 2]
+    assert test["t"] == pytest.approx(np.sqrt(2)) and test["cohens_d"] == pytest.approx(np.sqrt(2))
+    assert test["p"] == pytest.approx(1 - np.sqrt(2) / 2)
+
+
+def test_where_both_actions_are_worth_the_same_none_is_wrong() -> None:
+    alike = np.array(WORTH)
+    alike[1, 3] = 0.5
+    assert gate_scores(a_record(worth=alike))["correct_against_wrong"] is None  # one wrong is left
+
+
+def test_an_agent_without_gate() -> None:
+    found = gate_scores(a_record(gate=0.0))
+    assert found["correct_against_wrong"] is None
+    assert found["correlation_with_usefulness"]["per_seed"] == [0.0, 0.0]
+    assert found["cued"]["mean"] == [0, 0, 0]
+
+
+def test_the_classic_task_has_no_cued_episodes() -> None:
+    found = gate_scores(a_record(cue=np.full((2, 4), -1)))
+    assert set(found) == {"stages", "over_epoch", "uncued"}
+    np.testing.assert_allclose(found["uncued"]["mean"], [0.4, 0.35, 0.175])
+    assert not usefulness(a_record(cue=np.full((2, 4), -1))).any()
+
+
+def test_comparison_does_not_assume_equal_variances() -> None:
+    found = compare(np.array([1, 2, 3]), np.array([1, 1, 5, 5]))
+    assert found is not None
+    # Variances 1 and 16/3: the error of the difference is √(1/3 + 4/3), its spread √(19/6).
+    assert found["t"] == pytest.approx(-1 / np.sqrt(5 / 3))
+    assert found["cohens_d"] == pytest.approx(-1 / np.sqrt(19 / 6))
+    assert found["p"] == pytest.approx(0.480, abs=0.005)  # of 4.3 degrees of freedom
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [([], []), ([0.5, 0.6], [0.4]), ([0.5, 0.5], [0.4, 0.4])]
+)
+def test_too_little_to_compare(right: list[float], wrong: list[float]) -> None:
+    assert compare(np.array(right), np.array(wrong)) is None

@@ -1,0 +1,195 @@
+"""Compositional bandits by their rules: what recurs, where it is shown, and what it pays."""
+
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from reinstate.errors import UserError
+from reinstate.tasks.compositional import (
+    HIGH,
+    LOW,
+    CompositionalBandits,
+    CompositionalTask,
+    Trial,
+)
+from tasks.known_drawings import recognise
+
+WORLD = CompositionalBandits(num_classes=8, repeats=3, pulls=4, stimuli="barcodes")
+DRAWN = CompositionalBandits(num_classes=6, repeats=4, pulls=4, scale=2.0)
+EPOCHS, EPISODES = 40, 3000
+TASK = CompositionalTask(
+    jnp.array(3), jnp.array(1), jnp.array([1, 2]), jnp.array([[1.0, 2.0], [3.0, 4.0]])
+)  # high and low
+
+
+def trial(high_at: int, query: int, pulls: int = 0) -> Trial:
+    return Trial(jnp.array(pulls), jnp.array(high_at), jnp.array(query))
+
+
+def sample(world: CompositionalBandits) -> Any:
+    keys = jax.random.split(jax.random.key(0), EPOCHS)
+    return jax.tree.map(np.asarray, jax.jit(partial(jax.lax.map, world.sample_epoch))(keys))
+
+
+@pytest.fixture(scope="module")
+def epochs() -> Any:
+    return sample(WORLD)
+
+
+@pytest.fixture(scope="module")
+def classes(epochs: Any) -> np.ndarray:
+    """Which class each stimulus is of, by its barcode: (epochs, episodes, high or low)."""
+    bits = epochs.stimuli.astype(int)
+    names: np.ndarray = bits @ (1 << np.arange(bits.shape[-1]))
+    return names
+
+
+def test_every_class_takes_part_equally_often_and_half_of_them_are_high(
+    classes: np.ndarray,
+) -> None:
+    assert classes.shape == (EPOCHS, 12, 2)
+    for epoch in classes:
+        high, low = (Counter(epoch[:, row].tolist()) for row in (HIGH, LOW))
+        assert not set(high) & set(low)  # a class keeps its worth through the epoch
+        assert [sorted(c.values()) for c in (high, low)] == [[3, 3, 3, 3]] * 2
+
+
+def test_classes_recur_in_new_combinations(classes: np.ndarray) -> None:
+    pairs = np.array([len({tuple(pair) for pair in epoch.tolist()}) for epoch in classes])
+    # A pair never meets with C(9,3)/C(12,3) = .38: 9.9 of 16 do, and 4 if pairs were fixed.
+    assert 9.0 < pairs.mean() < 10.8
+
+
+def test_exposures_count_earlier_meetings_of_both_stimuli(epochs: Any, classes: np.ndarray) -> None:
+    for task, epoch in zip(epochs.exposures.tolist(), classes.tolist(), strict=True):
+        for row in (HIGH, LOW):
+            met = [pair[row] for pair in epoch]
+            assert [e[row] for e in task] == [met[:n].count(c) for n, c in enumerate(met)]
+    np.testing.assert_array_equal(epochs.exposure, epochs.exposures[..., HIGH])
+
+
+def test_drawings_are_of_the_class_and_never_the_same() -> None:
+    tasks = sample(DRAWN)
+    np.testing.assert_allclose(np.linalg.norm(tasks.stimuli, axis=-1), 2.0, rtol=1e-5)
+    of, drawing = recognise(tasks.stimuli / 2)  # halving is exact
+    for epoch in range(EPOCHS):
+        counts = Counter(of[epoch].ravel().tolist())
+        assert sorted(counts.values()) == [4] * 6
+        assert not set(of[epoch, :, HIGH].tolist()) & set(of[epoch, :, LOW].tolist())
+        looks = zip(of[epoch].ravel().tolist(), drawing[epoch].ravel().tolist(), strict=True)
+        assert len(set(looks)) == 24
+        ids = zip(tasks.context_id[epoch].tolist(), of[epoch, :, HIGH].tolist(), strict=True)
+        assert len(set(ids)) == 3
+    assert len(set(of.ravel().tolist())) > 140  # 40 × 6 of 659: 201 different ones are expected
+
+
+def test_stimuli_are_seen_in_the_places_of_their_arms() -> None:
+    for query in (HIGH, LOW):
+        left = WORLD.observe(TASK, trial(high_at=0, query=query))
+        right = WORLD.observe(TASK, trial(high_at=1, query=query))
+        np.testing.assert_array_equal(left.features, [1, 2, 3, 4])
+        np.testing.assert_array_equal(right.features, [3, 4, 1, 2])
+        assert left.context == right.context == query
+
+
+@pytest.mark.parametrize("high_at", [0, 1])
+def test_the_arm_of_the_high_stimulus_pays(high_at: int) -> None:
+    world = replace(WORLD, p_high=0.8, p_low=0.3)
+    expected = world.expected_rewards(TASK, trial(high_at, LOW))
+    np.testing.assert_allclose(expected, [0.8, 0.3][:: -1 if high_at else 1])
+    keys = jax.random.split(jax.random.key(1), 2000)
+    for action, odds in ((high_at, 0.8), (1 - high_at, 0.3)):
+        step = jax.vmap(lambda key, a=action: world.step(key, TASK, trial(high_at, HIGH), a)[1])
+        paid = np.asarray(step(keys))
+        assert set(paid.tolist()) == {0.0, 1.0}
+        assert paid.mean() == pytest.approx(odds, abs=4 * np.sqrt(odds * (1 - odds) / 2000))
+
+
+@pytest.fixture(scope="module")
+def trials() -> tuple[np.ndarray, np.ndarray]:
+    """Places of the high stimulus and queries (episodes, trials), and rewards, of one arm."""
+
+    def episode(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        first, *rest = jax.random.split(key, 4)
+        state, rewards = WORLD.reset(first, TASK), []
+        seen = [jnp.stack([state.high_at, state.query])]
+        for key in rest:
+            state, reward = WORLD.step(key, TASK, state, jnp.array(0))
+            seen.append(jnp.stack([state.high_at, state.query]))
+            rewards.append(reward)
+        return jnp.stack(seen), jnp.stack(rewards)
+
+    seen, rewards = jax.jit(jax.vmap(episode))(jax.random.split(jax.random.key(2), EPISODES))
+    return np.asarray(seen), np.asarray(rewards)
+
+
+def test_places_and_queries_are_fair_coins_tossed_anew_on_every_trial(
+    trials: tuple[np.ndarray, np.ndarray],
+) -> None:
+    seen, rewards = trials  # (episodes, trials, place or query), (episodes, trials − 1)
+    noise = 4 * np.sqrt(0.25 * 0.75 / EPISODES)
+    for n, both in product(range(4), product((0, 1), (0, 1))):
+        assert (seen[:, n] == both).all(-1).mean() == pytest.approx(0.25, abs=noise)
+    coin = 4 * np.sqrt(0.25 / EPISODES)
+    for n, row, before in product(range(1, 4), (0, 1), (0, 1)):
+        changed = seen[:, n, row] != seen[:, n - 1, before]
+        assert changed.mean() == pytest.approx(0.5, abs=coin)
+        # Nor does what was just earned say anything of what comes.
+        agrees = seen[:, n, row] == rewards[:, n - 1]
+        assert agrees.mean() == pytest.approx(0.5, abs=coin)
+
+
+def test_pulls_are_counted() -> None:
+    state, _ = WORLD.step(jax.random.key(0), TASK, trial(0, LOW, pulls=2), jnp.array(1))
+    assert state.pulls == 3 and WORLD.reset(jax.random.key(0), TASK).pulls == 0
+
+
+@pytest.mark.parametrize("query", [HIGH, LOW])
+def test_keys_under_which_an_episode_is_stored(query: int) -> None:
+    state = trial(1, query)
+    assert WORLD.stored_under(TASK, state).tolist() == [query]
+    assert replace(WORLD, stored="both").stored_under(TASK, state).tolist() == [HIGH, LOW]
+    np.testing.assert_array_equal(WORLD.contexts(TASK), TASK.stimuli)
+
+
+def test_analyses_are_told_the_query_and_both_exposures() -> None:
+    trace = WORLD.trace(TASK, trial(1, LOW))
+    assert trace.query == LOW and trace.exposures.tolist() == [1, 2]
+
+
+def test_sizes() -> None:
+    assert (WORLD.context_size, WORLD.observation_size) == (10, 20)
+    assert (DRAWN.context_size, DRAWN.observation_size) == (128, 256)
+    paper = CompositionalBandits()
+    assert paper.episodes_per_epoch == 1000 and paper.max_exposures == 5
+    assert paper.episode_length == 10
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_classes": 7}, "num_classes must be even, half high and half low: 7"),
+        ({"num_classes": 0}, "num_classes must be positive"),
+        ({"num_classes": 660}, "660 classes are needed and there are 659"),
+        ({"repeats": 21}, "has 20 drawings: lower repeats"),
+        ({"stimuli": "faces"}, "unknown stimuli 'faces': choose omniglot or barcodes"),
+        ({"stored": "none"}, "unknown stored 'none': choose queried or both"),
+        ({"stimuli": "barcodes", "barcode_length": 8}, "raise barcode_length to 9"),
+        ({"p_high": 1.1}, "p_high must be a probability"),
+    ],
+)
+def test_impossible_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        CompositionalBandits(**settings)
+
+
+def test_barcodes_are_not_bound_by_the_number_of_drawings() -> None:
+    world = CompositionalBandits(num_classes=660, repeats=21, stimuli="barcodes")
+    assert world.episodes_per_epoch == 330 * 21
