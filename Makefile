@@ -3,14 +3,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: reproduce test lint format clean
+.PHONY: reproduce test lint format docs clean
 
 # The paper's experiments at the quick preset; --resume continues an interrupted call.
 reproduce: $(VENV)/.installed
 	$(BIN)/reinstate reproduce barcode-bandits --preset quick --resume
 
+# A file's tests stay together, since they share what they compile.
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -20,6 +21,10 @@ lint: $(VENV)/.installed-dev
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Into docs/_build; a warning is an error.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -W -q -b html docs docs/_build
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("reinstate needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
@@ -34,5 +39,9 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) --constraint constraints.txt --editable ".[test,lint]"
 	@touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(PIP) --constraint constraints.txt --editable ".[docs]"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) reproduction
+	rm -rf $(VENV) reproduction docs/_build

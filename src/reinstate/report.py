@@ -112,12 +112,23 @@ def strategies_table(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def tried_table(document: dict[str, Any]) -> str:
+    """Trial runs: the best reward of each kind, and the best agent's by exposure of either."""
+    lines = [_row("tried", "best reward", "of runs", "by exposure"), "|---" * 4 + "|"]
+    for row in document["runs"]:
+        rewards = row["reward_of_each_run"]
+        by_exposure = ", ".join(f"{reward:.2f}" for reward in row["best_by_exposure_of_either"])
+        lines.append(_row(row["what"], f"{max(rewards):.2f}", str(len(rewards)), by_exposure))
+    return "\n".join(lines)
+
+
 TABLES: dict[str, Callable[..., str]] = {
     "results": results_table,
     "growth": growth_table,
     "classes": classes_table,
     "embedder": embedder_table,
     "strategies": strategies_table,
+    "tried": tried_table,
 }
 
 

@@ -1,10 +1,20 @@
+from collections.abc import Iterator
 from pathlib import Path
 
+import jax
 import pytest
 
 from omniglot.tiny_archives import NAMES, drawing_files, expect, pack, run_files
 from reinstate.omniglot.archives import VARIABLE
 from reinstate.omniglot.images import SPLITS
+
+
+@pytest.fixture(scope="module", autouse=True)
+def optimised() -> Iterator[None]:
+    """Convolutions are slow without, and XLA for CPUs then finds gradients that are not finite."""
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)
 
 
 @pytest.fixture

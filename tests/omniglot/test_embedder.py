@@ -1,5 +1,7 @@
 """The network: its shape, its sphere, its purity, and its files."""
 
+import dataclasses
+import json
 from functools import cache
 from pathlib import Path
 
@@ -144,7 +146,7 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
     save_embedder(path, small())
     with pytest.raises(UserError, match="holds no embeddings"):
         load_embeddings(path)
-    settings = '{"channels": [2, 4], "embedding_size": 5, "norm_groups": 2}'
+    settings = json.dumps(dataclasses.asdict(small().settings))
     path.write_bytes(save({"x": np.zeros(3)}, {"reinstate-embedder-1": settings}))
     with pytest.raises(UserError, match="does not hold the weights"):
         load_embedder(path)

@@ -1,0 +1,96 @@
+"""Recorded results → text for the pages: tables, claims, commands, single numbers.
+
+Pages type no number that a file under results/ holds. Nothing in here needs Sphinx.
+"""
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from reinstate.baselines.optimum import OPTIMA, solve
+from reinstate.report import TABLES
+from reinstate.runs import read_json
+from reinstate.tables import as_text
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+def file_of(name: str) -> Path:
+    """`water-maze` is its results.json; other files are named with their folder."""
+    return RESULTS / (name if name.endswith(".json") else f"{name}/results.json")
+
+
+def table(kind: str, names: Sequence[str]) -> str:
+    return MADE[kind](*(read_json(file_of(name)) for name in names))
+
+
+def claims_table(results: dict[str, Any]) -> str:
+    """The paper's statements as they were tested, and whether they held."""
+    rows = [
+        [check["claim"], f"{check['value']:.3f}", check["bound"], "yes" if check["holds"] else "no"]
+        for check in results["checks"]
+    ]
+    return markdown(["claim", "value", "held against", "holds"], rows)
+
+
+def optimum_table(results: dict[str, Any]) -> str:
+    return values_table(results["optimum"])
+
+
+def values_table(values: dict[str, Any]) -> str:
+    rows = [[name.replace("_", " "), as_text(value)] for name, value in values.items()]
+    return markdown(["optimum", "value"], rows)
+
+
+def solved_table(name: str) -> str:
+    """The optimum of an experiment's default settings, solved while the page is built."""
+    return values_table(solve(name, OPTIMA[name].task()))
+
+
+def command_block(*documents: dict[str, Any]) -> str:
+    """The commands that made recorded files, but for where these were put."""
+    return "\n".join(["```", *(command_of(document) for document in documents), "```"])
+
+
+def command_of(document: dict[str, Any]) -> str:
+    words = shlex.split(document["command"])
+    if "--out" in words:
+        at = words.index("--out")
+        del words[at : at + 2]
+    return shlex.join(words)
+
+
+def files_table() -> str:
+    """Every recorded file that names its command, and where it was run."""
+    rows = []
+    for path in sorted(RESULTS.rglob("*.json")):
+        document = read_json(path)
+        if isinstance(document, dict) and "command" in document:
+            made = document["commit"].partition("+")
+            commit = made[0][:7] + made[1] + made[2]
+            name = f"`{path.relative_to(RESULTS)}`"
+            rows.append([name, f"`{command_of(document)}`", document["device"], f"`{commit}`"])
+    return markdown(["file", "command", "device", "commit"], rows)
+
+
+def number(text: str) -> str:
+    """`barcode-bandits optimum.own_memory .2f` → that number, written so."""
+    name, path, *spec = text.split()
+    value = read_json(file_of(name))
+    for part in path.split("."):
+        value = value[int(part)] if isinstance(value, list) else value[part]
+    return format(value, spec[0] if spec else "")
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+MADE: dict[str, Callable[..., str]] = {
+    **TABLES,
+    "claims": claims_table,
+    "optimum": optimum_table,
+    "command": command_block,
+}

@@ -1,0 +1,100 @@
+"""Directives and a role that put recorded results on a page.
+
+```{results} barcode-bandits        also growth, classes, embedder, strategies, claims,
+```                                 optimum, command: each takes names of recorded files
+```{solved} compositional-bandits   the optimum, solved now
+```{recorded-files}                 what is in results/
+```{settings} reinstate.tasks.water_maze.WaterMaze
+{recorded}`water-maze agents.epl2rl.reward.mean .2f`
+"""
+
+import dataclasses
+from importlib import import_module
+from typing import Any, ClassVar
+
+import recorded
+from docutils import nodes  # type: ignore[import-untyped]
+from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+
+class Table(SphinxDirective):
+    """Text made at build time, read as Markdown."""
+
+    final_argument_whitespace = True
+
+    def text(self) -> str:
+        raise NotImplementedError
+
+    def run(self) -> list[nodes.Node]:
+        try:
+            return self.parse_text_to_nodes(self.text())
+        except (KeyError, OSError, ValueError, AttributeError, ImportError) as error:
+            raise self.error(f"{self.name}: {error!r}") from error
+
+
+class Recorded(Table):
+    required_arguments = 1
+
+    def text(self) -> str:
+        names = self.arguments[0].split()
+        for name in names:
+            self.env.note_dependency(str(recorded.file_of(name)))
+        return recorded.table(self.name, names)
+
+
+class Solved(Table):
+    required_arguments = 1
+
+    def text(self) -> str:
+        return recorded.solved_table(self.arguments[0])
+
+
+class RecordedFiles(Table):
+    def text(self) -> str:
+        return recorded.files_table()
+
+
+class SettingsTable(Table):
+    """The fields of a settings dataclass: flag, default, and the line that explains it."""
+
+    required_arguments = 1
+    prefix: ClassVar[str] = "task"
+
+    def text(self) -> str:
+        module, _, name = self.arguments[0].rpartition(".")
+        kind: Any = getattr(import_module(module), name)
+        rows = []
+        for field in dataclasses.fields(kind):
+            flag = f"`--{self.prefix}.{field.name.replace('_', '-')}`"
+            rows.append([flag, f"`{field.default}`", _explained(kind, field.name)])
+        return recorded.markdown(["setting", "default", "meaning"], rows)
+
+
+def _explained(kind: type, field: str) -> str:
+    for base in kind.__mro__:
+        found = ModuleAnalyzer.for_module(base.__module__).find_attr_docs()
+        if (base.__name__, field) in found:
+            return " ".join(found[base.__name__, field]).strip()
+    raise KeyError(f"{kind.__name__}.{field} has no docstring")
+
+
+class Number(SphinxRole):
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        try:
+            self.env.note_dependency(str(recorded.file_of(self.text.split()[0])))
+            return [nodes.Text(recorded.number(self.text))], []
+        except (LookupError, OSError, ValueError, TypeError) as error:
+            message = self.inliner.reporter.error(f"recorded: {error!r}", line=self.lineno)
+            return [], [message]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    for kind in recorded.MADE:
+        app.add_directive(kind, Recorded)
+    app.add_directive("solved", Solved)
+    app.add_directive("recorded-files", RecordedFiles)
+    app.add_directive("settings", SettingsTable)
+    app.add_role("recorded", Number())
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,34 @@
+"""Sphinx: `python -m sphinx -W -b html docs docs/_build`. Builds offline."""
+
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "reinstate"
+author = "The reinstate authors"
+copyright = author
+release = version = version_of("reinstate")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "results", "docstrings"]
+exclude_patterns = ["_build", "_ext"]
+
+html_theme = "furo"
+html_title = "reinstate"
+html_show_sphinx = False
+html_copy_source = False
+myst_heading_anchors = 3
+
+# A reference to something of this package that is not there is a mistake; types of others are not.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!reinstate\.).*"), ("py:class", r"reinstate\.settings\.W")]
+
+highlight_language = "text"
+default_role = "literal"  # what docstrings put between single backticks is code
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"

@@ -1,0 +1,251 @@
+"""The documentation: its commands parse, its code runs, its numbers are the recorded ones.
+
+Whether the pages build without a warning is for `make docs` to say.
+"""
+
+import inspect
+import re
+import shlex
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from reinstate import cli, commands_choices, commands_pretrain
+from reinstate.experiments import EXPERIMENTS
+from reinstate.experiments.water_maze import WATER_MAZE
+from reinstate.runs import read_json
+from tasks import test_contract as contract
+
+ROOT = Path(__file__).parents[1]
+PAGES = {str(p.relative_to(ROOT / "docs")): p.read_text() for p in (ROOT / "docs").rglob("*.md")}
+FENCE = re.compile(r"^```(\S*)(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"(?<!`)`([^`]+)`")
+
+
+def fences(page: str, kind: str) -> list[tuple[str, str]]:
+    """Argument and body of each fenced block of a kind."""
+    return [
+        (found[2].strip(), found[3]) for found in FENCE.finditer(PAGES[page]) if found[1] == kind
+    ]
+
+
+def spans(page: str) -> list[str]:
+    """Code within sentences, on one line each."""
+    return [" ".join(span.split()) for span in SPAN.findall(FENCE.sub("", PAGES[page]))]
+
+
+@pytest.fixture
+def extension(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    return import_module
+
+
+class Parsed(Exception):
+    """Raised in place of doing what was asked."""
+
+
+@pytest.fixture
+def parse(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`main` up to where the options are understood."""
+    for module in (cli, commands_choices, commands_pretrain):
+        monkeypatch.setattr(module, "parse", partial(_parse, module.parse))
+    run = WATER_MAZE, "epl2rl", WATER_MAZE.preset("quick")
+    monkeypatch.setattr(cli, "open_run", lambda path: run)
+
+    def parse(line: str) -> None:
+        program, *arguments = shlex.split(line)
+        assert program == "reinstate"
+        with pytest.raises((Parsed, SystemExit)) as end:
+            cli.main(arguments)
+            pytest.fail(f"refused: {line}")
+        assert end.type is Parsed or end.value.args == (0,)  # --help
+
+    return parse
+
+
+def _parse(real: Any, *arguments: Any) -> None:
+    real(*arguments)
+    raise Parsed
+
+
+def commands() -> list[str]:
+    lines = [line for page in PAGES for _, body in fences(page, "") for line in body.splitlines()]
+    lines += [span for page in PAGES for span in spans(page) if len(span.split()) > 2]
+    return [line.partition("#")[0] for line in lines if line.startswith("reinstate ")]
+
+
+def test_commands_parse(parse: Any) -> None:
+    found = commands()
+    assert len(found) > 30
+    for line in found:
+        parse(line)
+
+
+def test_recorded_commands_parse(parse: Any, extension: Any) -> None:
+    for path in (ROOT / "results").glob("*/**/*.json"):
+        document = read_json(path)
+        if "experiment" in document:
+            command = extension("recorded").command_of(document)
+            assert "--out" not in command
+            parse(command)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("experiments/")])
+def test_flags_in_the_text_exist(page: str, parse: Any) -> None:
+    name = re.sub(r"experiments/(\d-)?|\.md", "", page)
+    if name == "index":
+        name = "barcode-bandits"
+    verb = "train" if name in EXPERIMENTS else "optimum"
+    for span in spans(page):
+        if span.startswith("--"):
+            parse(f"reinstate {verb} {name} {span}")
+
+
+def blocks_of(page: str) -> list[str]:
+    return [body for _, body in fences(page, "python")]
+
+
+def run_page(page: str) -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": "page"}
+    for body in blocks_of(page):
+        exec(compile(body, page, "exec"), names)
+    return names
+
+
+@pytest.fixture
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def quickly() -> Iterator[None]:
+    """Code that runs once is not worth optimising."""
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
+
+
+def test_every_page_with_code_is_run_here() -> None:
+    run = {"add-a-task", "add-a-memory", "add-an-agent", "fit-choices", "own-embeddings"}
+    assert {page for page in PAGES if blocks_of(page)} == {f"how-to/{name}.md" for name in run}
+
+
+def test_the_world_of_the_how_to_trains_and_keeps_the_contract(quickly: None) -> None:
+    names = run_page("how-to/add-a-task.md")
+    assert len(names["scores"]["by_exposure"]["regret"]["mean"]) == 3
+    keep_contract(names["HigherLower"]())
+
+
+def keep_contract(world: Any) -> None:
+    """All tests of the contract, with what its fixtures would give."""
+    epochs = jax.jit(partial(jax.lax.map, world.sample_epoch))(contract.keys(contract.LANES))
+    which = np.arange(contract.EPISODES) % (contract.LANES * world.episodes_per_epoch)
+    tasks = jax.tree.map(lambda x: np.asarray(x).reshape(-1, *x.shape[2:])[which], epochs)
+    play = jax.jit(jax.vmap(partial(contract.play_at_random, world)))
+    values = {
+        "world": world,
+        "epochs": epochs,
+        "task": jax.tree.map(lambda x: np.asarray(x)[0, 0], epochs),
+        "contexts": np.asarray(jax.vmap(jax.vmap(world.contexts))(epochs)),
+        "played": play(tasks, contract.keys(contract.EPISODES)),
+    }
+    tests = {name: test for name, test in vars(contract).items() if name.startswith("test_")}
+    assert len(tests) > 10
+    for test in tests.values():
+        test(**{name: values[name] for name in inspect.signature(test).parameters})
+
+
+def test_the_memories_of_the_how_to_play(quickly: None, capsys: pytest.CaptureFixture[str]) -> None:
+    run_page("how-to/add-a-memory.md")
+    reticent, last = capsys.readouterr().out.splitlines()
+    assert reticent == "[1. 1. 1.] [0. 0. 0.]"
+    assert last == "[-1  0  1  2  3  4]"
+
+
+def test_the_player_of_the_how_to_recalls(quickly: None) -> None:
+    from reinstate.agent import AGENTS
+
+    try:
+        names = run_page("how-to/add-an-agent.md")
+    finally:
+        AGENTS.pop("epl2rl-context", None)
+    reward, again = np.asarray(names["record"].reward).sum(axis=-1), np.asarray(names["again"])
+    assert reward[again].mean() > reward[~again].mean() + 0.5
+
+
+def test_the_fit_of_the_how_to_runs(in_folder: None) -> None:
+    assert run_page("how-to/fit-choices.md")["found"]["group"]["cued"]["EMB"]["mean"] > 0.5
+
+
+def test_embeddings_of_the_how_to_are_recognised(in_folder: None, quickly: None) -> None:
+    assert np.mean(run_page("how-to/own-embeddings.md")["right"]) > 0.9
+
+
+def test_recorded_tables_and_numbers_can_be_made(extension: Any) -> None:
+    recorded = extension("recorded")
+    made = [
+        recorded.table(kind, names.split())
+        for page in PAGES
+        for kind in recorded.MADE
+        for names, _ in fences(page, f"{{{kind}}}")
+    ]
+    assert len(made) > 15
+    numbers = re.findall(r"\{recorded\}`([^`]+)`", "\n".join(PAGES.values()))
+    assert len(numbers) > 5
+    for text in numbers:
+        assert recorded.number(text)
+
+
+def test_claims_and_numbers_are_those_of_the_file(extension: Any) -> None:
+    recorded = extension("recorded")
+    results = read_json(ROOT / "results/two-step/results.json")
+    _, _, *rows = recorded.table("claims", ["two-step"]).splitlines()
+    holds = [row.removesuffix(" |").rpartition(" ")[2] for row in rows]
+    assert holds == ["yes" if check["holds"] else "no" for check in results["checks"]]
+    assert "no" in holds
+    mean = results["agents"]["epl2rl"]["reward"]["mean"]
+    assert recorded.number("two-step agents.epl2rl.reward.mean .3f") == f"{mean:.3f}"
+    with pytest.raises(KeyError):
+        recorded.number("two-step agents.nobody.reward.mean .3f")
+
+
+def sphinx_extension(name: str, extension: Any) -> ModuleType:
+    pytest.importorskip("sphinx")
+    module: ModuleType = extension(name)
+    return module
+
+
+def test_docstrings_keep_the_lines_of_equations(extension: Any) -> None:
+    literal = sphinx_extension("docstrings", extension).literal_layouts
+    lines = ["One sentence,", "on two lines.", "", "a  = b    (why)", "cc = d", "", "- x", "  y"]
+    assert literal(lines) == [
+        *("One sentence,", "on two lines.", "", "::", ""),
+        *("    a  = b    (why)", "    cc = d", "", "- x", "  y", ""),
+    ]
+    assert literal(["Before", "", "    x = y"])[2:] == ["::", "", "        x = y", ""]
+
+
+def test_fields_are_explained_by_the_comment_behind_them(extension: Any) -> None:
+    comment_of = sphinx_extension("docstrings", extension).comment_of
+    assert comment_of("reinstate.memory.Memory.keys") == "(capacity, key_size)"
+
+
+def test_settings_are_explained_by_the_string_below_them(extension: Any) -> None:
+    explained = sphinx_extension("results", extension)._explained
+    from reinstate.tasks.water_maze import WaterMaze
+
+    assert explained(WaterMaze, "height") == "Rows of the grid."
+    assert explained(WaterMaze, "barcode_length") == "Bits in a context."  # inherited
+
+
+def test_pages_name_no_absolute_paths() -> None:
+    for page, text in PAGES.items():
+        assert not re.search(r"(?<![\w.\])])/(work|tmp|root|home)\b", text), page
