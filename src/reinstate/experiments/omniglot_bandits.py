@@ -22,7 +22,7 @@ RIVALS = ("gittins", "ucb1", "thompson")  # the paper's
 QUICK = Settings(
     task=OmniglotBandits(),
     seeds=4,
-    learner=replace(barcode_bandits.QUICK.learner, epochs=80),
+    learner=replace(barcode_bandits.QUICK.learner, epochs=130),
 )
 
 PAPER = replace(
