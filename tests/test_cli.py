@@ -8,28 +8,19 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 from reinstate import devices
 from reinstate.agent import AGENTS
-from reinstate.cli import main
 from reinstate.experiments import EXPERIMENTS
 from reinstate.options import peek
 from reinstate.runs import Run
 from reinstate.settings import to_dict
+from spoken import Command, Said, in_this_process
 from tiny import ENVIRONMENT, OPTIONS, TINY, contents, trained_run
-
-
-class Said(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Command = Callable[[str], Said]
 
 
 @pytest.fixture
@@ -37,18 +28,8 @@ def command(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Command:
     """`main` in this process and an empty folder."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(devices, "use_all_cores", lambda: None)  # JAX runs already
-
-    def run(line: str) -> Said:
-        capfd.readouterr()
-        try:
-            code = main(line.split())
-        except SystemExit as stop:  # --help
-            code = int(stop.code or 0)
-        return Said(code, *capfd.readouterr())
-
-    return run
+    return in_this_process(capfd, monkeypatch, tmp_path)
 
 
 def assert_refused(said: Said, message: str) -> None:
