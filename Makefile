@@ -3,11 +3,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: reproduce test lint format docs clean
+.PHONY: reproduce paper test lint format docs clean
 
 # The paper's experiments at the quick preset; --resume continues an interrupted call.
 reproduce: $(VENV)/.installed
 	$(BIN)/reinstate reproduce barcode-bandits --preset quick --resume
+
+# Every experiment at the quick preset, and one report; an interrupted call is continued.
+paper: $(VENV)/.installed
+	$(BIN)/reinstate reproduce all --preset quick
 
 # A file's tests stay together, since they share what they compile.
 test: $(VENV)/.installed-dev
@@ -44,4 +48,4 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) reproduction docs/_build
+	rm -rf $(VENV) reproduction tuning docs/_build

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 import pytest
 
-from reinstate import cli, commands_choices, commands_pretrain
+from reinstate import cli, commands_choices, commands_pretrain, commands_report, commands_tune
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.water_maze import WATER_MAZE
 from reinstate.runs import read_json
@@ -54,7 +54,7 @@ class Parsed(Exception):
 @pytest.fixture
 def parse(monkeypatch: pytest.MonkeyPatch) -> Any:
     """`main` up to where the options are understood."""
-    for module in (cli, commands_choices, commands_pretrain):
+    for module in (cli, commands_choices, commands_pretrain, commands_report, commands_tune):
         monkeypatch.setattr(module, "parse", partial(_parse, module.parse))
     run = WATER_MAZE, "epl2rl", WATER_MAZE.preset("quick")
     monkeypatch.setattr(cli, "open_run", lambda path: run)

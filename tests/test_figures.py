@@ -11,15 +11,14 @@ import pytest
 from matplotlib.figure import Figure
 
 from reinstate.analysis.intervals import over_seeds
-from reinstate.choice_figures import weights_in_training
+from reinstate.choice_figures import stay_panels, weights_in_training
 from reinstate.figures import (
     gates_over_epoch,
-    maze_steps,
-    maze_trajectories,
     regret_curves,
     save,
     training_curves,
 )
+from reinstate.maze_figures import maze_steps, maze_trajectories
 from tiny import ENVIRONMENT
 
 
@@ -121,6 +120,8 @@ def test_steps_by_exposure_with_their_intervals(maze: dict[str, Any]) -> None:
     ends = np.array([segment[:, 1] for segment in bars.get_segments()])
     np.testing.assert_allclose(ends, maze["agents"]["epl2rl"]["maze"]["steps_or_end"]["ci95"])
     assert agents[1].lines[2] == ()  # no interval from a single seed
+    (axes,) = panels(figure)
+    assert faint(axes) == [[8, 3, 2], [6, 2, 2]]  # L2RL's are not recorded here
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == ["epL2RL", "L2RL", "optimum (5.50, 1.75)"]
 
@@ -191,6 +192,21 @@ def by_exposure(*curves: list[float]) -> dict[str, Any]:
     return {"by_exposure": {"regret_by_step": list(curves)}}
 
 
+def faint(axes: Any) -> list[list[float]]:
+    """Heights of what is drawn for single seeds."""
+    return [
+        np.round(line.get_ydata(), 6).tolist() for line in axes.lines if line.get_alpha() == 0.4
+    ]
+
+
+def test_regret_of_each_seed_stands_at_the_end_of_its_line() -> None:
+    agent = by_exposure([0.8, 1.5], [0.2, 0.3])
+    agent["by_exposure"]["regret"] = over_seeds([[1.4, 0.2], [1.6, 0.4]])
+    (axes,) = panels(regret_curves({"agents": {"epl2rl": agent}, "baselines": {}}))
+    assert faint(axes) == [[1.4, 1.6], [0.2, 0.4]]
+    assert all(line.get_xdata().min() > 2 for line in axes.lines if line.get_alpha() == 0.4)
+
+
 def test_regret_by_pull_with_a_line_an_exposure_beside_the_algorithms() -> None:
     agents = {
         "l2rl-context": by_exposure([9, 9], [9, 9]),
@@ -238,9 +254,28 @@ def test_gates_through_the_epoch() -> None:
     mark = axes.lines[-1].get_xdata()
     assert list(mark) == [2.5, 2.5]  # between the second episode and the third
     assert [text.get_text() for text in axes.texts] == ["cued from here on"]
-    del gates["first_cued"]  # the classic task
+    gates |= {"uncued": over_seeds([[0.1, 0.2, 0.4], [0.1, 0.2, 0.2]])}
+    gates |= {"cued": over_seeds([[0.2, 0.4, 0.5], [0.4, 0.4, 0.5]])}
+    (axes,) = panels(gates_over_epoch(gates))
+    uncued, cued = [0.1, 0.2, 0.4, 0.1, 0.2, 0.2], [0.2, 0.4, 0.5, 0.4, 0.4, 0.5]
+    assert faint(axes) == [[height] * 2 for height in uncued + cued]
+    ends = [line.get_xdata().tolist() for line in axes.lines if line.get_alpha() == 0.4]
+    assert ends == [[1, 2]] * 6 + [[3, 3]] * 6  # of each block
+    del gates["first_cued"], gates["cued"], gates["uncued"]  # the classic task
     (axes,) = panels(gates_over_epoch(gates))
     assert len(axes.lines) == 3 and not axes.texts
+
+
+def test_stay_probabilities_with_a_point_a_participant() -> None:
+    people = [[0.9, 0.2, None, 0.8], [0.7, 0.4, 0.3, 0.6]]  # the first never met the third
+    panel = {"mean": [0.8, 0.3, 0.3, 0.7], "ci95": [[0.7, 0.9], [0.2, 0.4], None, [0.6, 0.8]]}
+    panel |= {"per_participant": people, "episodes": [9, 9, 9, 9]}
+    empty = {"episodes": [0] * 4}
+    stay = {"incremental_uncued": panel, "incremental_cued": empty, "episodic": empty}
+    (axes,) = panels(stay_panels({"stay": stay}, companion=False))
+    np.testing.assert_array_equal(faint(axes), np.array(people, float))
+    bars = [line for line in axes.lines if line.get_color() == "black" and not line.get_alpha()]
+    assert [line.get_ydata().tolist() for line in bars] == [[0.7, 0.9], [0.2, 0.4], [0.6, 0.8]]
 
 
 def a_stone(epoch: int, weight: float, seeds: int = 2) -> dict[str, Any]:
@@ -260,9 +295,9 @@ def test_weights_while_an_agent_learns() -> None:
         "EMB": [[5, 0.3], [100, 1.5]],
     }
     assert len(axes.collections) == 4  # their intervals
-    half = 12.706 * 0.1  # Student's t of two seeds
     edges = axes.collections[3].get_paths()[0].vertices
-    assert edges[:, 1].max() == pytest.approx(1.5 + half, abs=1e-3)
+    assert edges[:, 1].max() == pytest.approx(1.6)
+    assert faint(axes)[-2:] == [[0.2, 1.4], [0.4, 1.6]]  # the seeds of EMB
     assert [t.get_text() for t in figure.legends[0].get_texts()] == ["IMF", "IMB", "EMF", "EMB"]
 
 

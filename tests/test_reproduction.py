@@ -97,9 +97,9 @@ def test_results_of_an_agent(results: dict[str, Any], out: Path, name: str) -> N
     assert agent["train_steps"] == 4 * 4 * 6 * 3 * 2  # epochs, lanes, episodes, pulls, seeds
     assert agent["steps_per_second"] > 0
     reward = agent["reward"]
-    assert set(reward) == {"mean", "ci95", "per_seed"}
+    assert set(reward) == {"mean", "ci95", "per_seed", "iqm"}
     low, high = reward["ci95"]
-    assert low < reward["mean"] < high and len(reward["per_seed"]) == 2
+    assert low <= reward["mean"] <= high and len(reward["per_seed"]) == 2
     exposures = agent["by_exposure"]
     assert exposures["exposure"] == [1, 2] and exposures["episodes"] == [18, 18]
     for kind in ("reward", "regret"):
@@ -128,7 +128,8 @@ def test_results_carry_what_they_are_held_against(results: dict[str, Any]) -> No
 
 
 def test_checks_are_statements_with_value_and_bound(results: dict[str, Any]) -> None:
-    assert all(set(c) == {"claim", "value", "bound", "holds"} for c in results["checks"])
+    fields = {"claim", "value", "bound", "holds", "section", "paper", "ci95", "share"}
+    assert all(set(c) == fields and c["section"] == "4.1" for c in results["checks"])
     assert all(type(c["holds"]) is bool for c in results["checks"])
     claims = [check["claim"] for check in results["checks"]]
     for start in (
@@ -147,12 +148,12 @@ def test_no_claim_about_a_second_exposure_without_one(results: dict[str, Any]) -
     assert len(claims) == 3 and not any("exposure" in claim for claim in claims)
 
 
-@pytest.mark.parametrize(("second", "holds"), [(0.4, True), (1.15, False)])
-def test_regret_must_fall_by_more_than_noise(
+@pytest.mark.parametrize(("second", "holds"), [(0.4, True), (1.21, False)])
+def test_regret_must_fall_in_every_seed(
     results: dict[str, Any], second: float, holds: bool
 ) -> None:
     agents = results["agents"]
-    agents["epl2rl"]["by_exposure"]["regret"]["per_seed"] = [[1.2, second], [1.3, second + 0.1]]
+    agents["epl2rl"]["by_exposure"]["regret"]["per_seed"] = [[1.2, second], [1.3, 0.2]]
     (check,) = [
         check
         for check in BARCODE_BANDITS.checks(agents, results["optimum"], {})

@@ -26,12 +26,27 @@ def table(kind: str, names: Sequence[str]) -> str:
 
 
 def claims_table(results: dict[str, Any]) -> str:
-    """The paper's statements as they were tested, and whether they held."""
+    """The paper's statements beside how they were tested, and whether they held.
+
+    Checks that go beyond the paper have no statement of it.
+    """
     rows = [
-        [check["claim"], f"{check['value']:.3f}", check["bound"], "yes" if check["holds"] else "no"]
+        [
+            check["section"],
+            check["paper"],
+            f"{check['claim']}: {check['bound']}",
+            _ours(check),
+            "yes" if check["holds"] else "no",
+        ]
         for check in results["checks"]
     ]
-    return markdown(["claim", "value", "held against", "holds"], rows)
+    return markdown(["section", "the paper", "tested here", "ours [95%]", "holds"], rows)
+
+
+def _ours(check: dict[str, Any]) -> str:
+    ci95 = check["ci95"]
+    interval = f" [{ci95[0]:.3f}, {ci95[1]:.3f}]" if ci95 else ""
+    return f"{check['value']:.3f}{interval}"
 
 
 def optimum_table(results: dict[str, Any]) -> str:

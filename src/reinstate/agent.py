@@ -24,7 +24,11 @@ class Wiring:
     """Whether the context is an input of the LSTM."""
     recall: Literal["none", "gate", "input"] = "none"
     """How a retrieved state enters: not at all, through the r-gate, or as further inputs."""
+    compress: int = 0
+    """As inputs: a linear layer makes this many of the retrieved state; 0 gives it as it is."""
 
+
+INPUT_SIZES = (2, 4, 8, 16)  # of the compressed variants: the paper says that below 5 some learn
 
 AGENTS = {
     "l2rl": Wiring("LSTM that sees its last action and reward (Wang et al. 2016); no memory"),
@@ -33,6 +37,14 @@ AGENTS = {
     "epl2rl-input": Wiring(
         "retrieved states as inputs: the variant that the paper rejects", recall="input"
     ),
+    **{
+        f"epl2rl-input-{size}": Wiring(
+            f"the same, compressed to {size} inputs by a linear layer",
+            recall="input",
+            compress=size,
+        )
+        for size in INPUT_SIZES
+    },
 }
 
 
@@ -42,19 +54,19 @@ class Network:
 
     hidden_size: int = 50
     """Width of the LSTM."""
-    compress: int = 0
-    """epl2rl-input alone: a linear layer shrinks the retrieved state to this size; 0: none."""
     forget_bias: float = 1.0
     """Initial bias of the forget gate."""
     learned_start: bool = False
     """Whether the state in which an episode starts is learned (Wang et al. 2018) or zero."""
+    feedback: Literal["separate", "joint"] = "separate"
+    """How the last action and reward enter: each by itself, or their product as well."""
     reset: Literal["episode", "epoch"] = "episode"
     """When the LSTM starts afresh: with every episode (the paper) or with every epoch."""
 
     def __post_init__(self) -> None:
         require_positive(hidden_size=self.hidden_size)
-        if self.compress < 0:
-            raise UserError(f"compress must be 0 (off) or a size, not {self.compress}")
+        if self.feedback not in ("separate", "joint"):
+            raise UserError(f"unknown feedback {self.feedback!r}: choose separate or joint")
         if self.reset not in ("episode", "epoch"):
             raise UserError(f"unknown reset {self.reset!r}: choose episode or epoch")
 
@@ -75,20 +87,23 @@ class Agent(eqx.Module):
     wiring: Wiring = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
     outlives_episodes: bool = eqx.field(static=True)  # whether its state does
+    joint_feedback: bool = eqx.field(static=True)
 
     def __init__(self, world: World, wiring: Wiring, network: Network, *, key: Array) -> None:
         self.wiring = wiring
         self.num_actions = world.num_actions
         self.outlives_episodes = network.reset == "epoch"
+        self.joint_feedback = network.feedback == "joint"
         cell_key, head_key, shrink_key = jax.random.split(key, 3)
         hidden = network.hidden_size
         size = world.observation_size + world.num_actions + 1
+        size += world.num_actions if self.joint_feedback else 0
         size += world.context_size if wiring.sees_context else 0
         self.shrink = None
         if wiring.recall == "input":
-            size += network.compress or hidden
-            if network.compress:
-                self.shrink = eqx.nn.Linear(hidden, network.compress, key=shrink_key)
+            size += wiring.compress or hidden
+            if wiring.compress:
+                self.shrink = eqx.nn.Linear(hidden, wiring.compress, key=shrink_key)
         self.cell = EpisodicLSTMCell(
             size,
             hidden,
@@ -130,7 +145,11 @@ class Agent(eqx.Module):
         state: LSTMState,
     ) -> tuple[LSTMState, Decision]:
         """One step. An action of −1 means that there was none yet: its one-hot is all zero."""
-        x = [features, jax.nn.one_hot(last_action, self.num_actions), last_reward[None]]
+        action = jax.nn.one_hot(last_action, self.num_actions)
+        x = [features, action, last_reward[None]]
+        if self.joint_feedback:
+            # Whether to favour what was chosen depends on both at once, which a sum cannot tell.
+            x.append(last_reward * action)
         if self.wiring.sees_context:
             x.append(context)
         if self.wiring.recall == "input":

@@ -7,6 +7,7 @@ import numpy as np
 from reinstate.analysis.choices import NAMES, STRATEGIES
 from reinstate.analysis.participants import interval_and_p
 from reinstate.analysis.stay import COMPANION, PANELS
+from reinstate.figures import SEED, SEED_POINT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +75,10 @@ def _mean_and_interval(
 
 
 def stay_panels(document: dict[str, Any], companion: bool = True) -> "Figure":
-    """Stay probabilities with 95% intervals; hollow markers are the companion paper's."""
+    """Stay probabilities with 95% intervals; hollow markers are the companion paper's.
+
+    Small points are single participants.
+    """
     from matplotlib.figure import Figure
 
     stay = document["stay"]
@@ -104,6 +108,9 @@ def _stay_panel(axes: "Axes", panel: dict[str, Any], companion: tuple[float, ...
         style: Any = {"linestyle": "none", "marker": "o", "markersize": 6}
         style |= {"markerfacecolor": "white", "markeredgecolor": "black", "clip_on": False}
         axes.plot(places, companion, **style, zorder=3, label=label)
+    people = np.array(panel.get("per_participant", []), float)  # (participants, 4)
+    for row, aside in zip(people, _spread(len(people), 0.24), strict=True):
+        axes.plot(places + aside, row, color="black", **SEED_POINT)
     axes.axhline(0.5, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
     axes.set_xticks(places, OUTCOMES, fontsize=7)
     axes.set_ylim(0, 1)
@@ -160,7 +167,10 @@ def _recovered(axes: "Axes", rows: list[dict[str, Any]], name: str, colour: str)
 
 
 def weights_in_training(agent: dict[str, Any]) -> "Figure":
-    """How the strategies' weights on cued episodes come and go while an agent learns."""
+    """How the strategies' weights on cued episodes come and go while an agent learns.
+
+    Thin lines are single seeds.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.2, 3.2), layout="constrained")
@@ -175,6 +185,8 @@ def weights_in_training(agent: dict[str, Any]) -> "Figure":
         axes.plot(
             epochs, [w["mean"] for w in weights], "o-", color=colour, label=name, markersize=3.5
         )
+        for seed in zip(*(w["per_seed"] for w in weights), strict=True):
+            axes.plot(epochs, seed, color=colour, **SEED)
         if weights and weights[0]["ci95"]:
             low, high = np.array([w["ci95"] for w in weights]).T
             axes.fill_between(epochs, low, high, color=colour, alpha=0.15, linewidth=0)

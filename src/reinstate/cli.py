@@ -19,13 +19,15 @@ from reinstate.agent import AGENTS
 from reinstate.baselines.optimum import OPTIMA, find_optimum, solve
 from reinstate.commands_choices import fit_choices_command
 from reinstate.commands_pretrain import pretrain_command
-from reinstate.commands_report import report_command
+from reinstate.commands_report import rejudge_command, report_command
+from reinstate.commands_tune import tune_command
 from reinstate.errors import UserError, nearest
 from reinstate.evaluation import Evaluation
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
 from reinstate.experiments.water_maze import WATER_MAZE
 from reinstate.options import (
+    AllOptions,
     EvaluateOptions,
     ListOptions,
     OptimumOptions,
@@ -50,6 +52,7 @@ from reinstate.runs import Run, require_new, write_atomically, write_json, write
 from reinstate.settings import to_dict
 from reinstate.tables import as_text, print_agents, print_checks, print_experiments
 from reinstate.training import Stopped, train
+from reinstate.whole import print_summary, reproduce_all
 
 HELP = """\
 reinstate: meta-learning agents with an episodic memory (Ritter et al., ICML 2018)
@@ -58,10 +61,13 @@ usage: reinstate VERB …
 
   reproduce EXPERIMENT   train the experiment's agents, judge them with frozen weights,
                          and leave results.json and figures in --out
+  reproduce all          every experiment, continued where it was interrupted, and one report
   train EXPERIMENT       train one agent (--agent), several seeds at once, into a run folder
   evaluate RUN           judge a trained run on fresh tasks, weights frozen
   watch water-maze RUN   an episode of a trained run, replayed in the terminal
   report RESULTS…        one HTML page of recorded results, or of your own runs
+  rejudge RESULTS…       intervals and claims of recorded results, anew by today's rules
+  tune EXPERIMENT        search hyper-parameters, many settings trained at once
   optimum EXPERIMENT     the best that is possible, exactly, with and without memory
   fit-choices FILE       which strategies explain two-step choices, of people or agents
   pretrain omniglot      the embedder of drawings, and its embeddings
@@ -87,6 +93,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "optimum": optimum_command,
         "watch": watch_command,
         "report": report_command,
+        "rejudge": rejudge_command,
+        "tune": tune_command,
         "pretrain": pretrain_command,
         "fit-choices": fit_choices_command,
     }
@@ -181,6 +189,9 @@ def evaluate_command(arguments: list[str]) -> None:
 
 
 def reproduce_command(arguments: list[str]) -> None:
+    if arguments[:1] == ["all"]:
+        reproduce_all_command(arguments)
+        return
     experiment, rest = take_experiment("reproduce", arguments)
     preset = peek(rest, "--preset", "quick")
     out = Path("reproduction") / experiment.name
@@ -208,6 +219,26 @@ def reproduce_command(arguments: list[str]) -> None:
     print_checks(results["checks"])
     seconds = results["seconds"]["total"]
     print(f"{seconds:.0f} s; results.json and training-curves.png are in {options.out}")
+
+
+def reproduce_all_command(arguments: list[str]) -> None:
+    default = AllOptions(tuple(EXPERIMENTS))
+    options = parse(AllOptions, arguments[1:], default, "reinstate reproduce all")
+    if not options.experiments:
+        raise UserError("--experiments needs at least one name; `reinstate list` has them")
+    devices.use_all_cores()
+    summary = reproduce_all(
+        options.experiments,
+        options.preset,
+        options.out,
+        Reporter(),
+        command=shlex.join(["reinstate", "reproduce", *arguments]),
+        seeds=options.seeds,
+    )
+    if options.json:
+        print(json.dumps(summary))
+    else:
+        print_summary(summary, options.out)
 
 
 def optimum_command(arguments: list[str]) -> None:
@@ -279,6 +310,8 @@ def take_experiment(verb: str, arguments: list[str]) -> tuple[Experiment, list[s
     example = next(iter(EXPERIMENTS.values()))
     print(f"usage: {usage} [OPTIONS]\n\nexperiments")
     print_experiments()
+    if verb == "reproduce":
+        print(f"  {'all':18} every one of them, and one report: see reinstate reproduce all --help")
     print(f"\nEvery setting is an option. Those of {example.name}:\n")
     return example, arguments
 

@@ -1,4 +1,4 @@
-"""The verb `report`: recorded results → one HTML page."""
+"""Verbs on recorded results: `report` makes one HTML page of them, `rejudge` judges them anew."""
 
 import json
 from dataclasses import dataclass
@@ -10,6 +10,10 @@ import tyro
 from reinstate.errors import UserError
 from reinstate.options import parse
 from reinstate.page import write_page
+from reinstate.rejudge import rejudge_file
+from reinstate.runs import write_json
+from reinstate.tables import print_checks
+from reinstate.whole import gather_inputs, require_replaceable
 
 PROGRAM = "reinstate report"
 
@@ -23,14 +27,19 @@ class ReportOptions:
 
       reinstate report reproduction/barcode-bandits
       reinstate report runs/five runs/ten --out compare.html
+      reinstate report reproduction/barcode-bandits reproduction/water-maze --inputs
     """
 
     results: Annotated[
         tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[RESULTS [RESULTS ...]]")
     ] = ()
     """Folders or results.json files; sections of the page come in their order."""
-    out: Path = Path("report.html")
-    """The file to write; an earlier report there is replaced, anything else is not."""
+    out: Path | None = None
+    """The file to write, by default report.html; an earlier one of ours there is replaced, anything
+    else is not."""
+    inputs: bool = False
+    """Instead, gather the rewards of agents whose memory is an input (epl2rl-input and its
+    compressed variants) as JSON; --out is then inputs.json by default."""
     json: bool = False
     """Print where the page is as JSON."""
 
@@ -39,8 +48,56 @@ def report_command(arguments: list[str]) -> None:
     options: ReportOptions = parse(ReportOptions, arguments, ReportOptions(), PROGRAM)
     if not options.results:
         raise UserError(f"report needs results first: {PROGRAM} RESULTS… (folders or results.json)")
-    size = write_page(options.results, options.out)
+    if options.inputs:
+        _gather(options)
+        return
+    out = options.out or Path("report.html")
+    size = write_page(options.results, out)
     if options.json:
-        print(json.dumps({"report": str(options.out), "bytes": size}))
+        print(json.dumps({"report": str(out), "bytes": size}))
     else:
-        print(f"{options.out} ({size / 1000:,.0f} kB) opens in any browser, offline")
+        print(f"{out} ({size / 1000:,.0f} kB) opens in any browser, offline")
+
+
+def _gather(options: ReportOptions) -> None:
+    out = options.out or Path("inputs.json")
+    require_replaceable(out)
+    gathered = gather_inputs(options.results)
+    write_json(out, gathered)
+    if options.json:
+        print(json.dumps(gathered))
+    else:
+        print(f"{out} holds the rewards of {', '.join(gathered['experiments'])}")
+
+
+@dataclass(frozen=True)
+class RejudgeOptions:
+    """Judge recorded results anew, by the rules of this version.
+
+    Intervals, shares of ceilings and checks are made from the recorded numbers of single seeds;
+    nothing is trained or played. Each file is rewritten, with the version and commit that judged it
+    under "rejudged", and the figures beside a results.json are drawn again.
+
+      reinstate rejudge reproduction/barcode-bandits
+    """
+
+    results: Annotated[
+        tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[RESULTS [RESULTS ...]]")
+    ] = ()
+    """Folders that `reinstate reproduce` left, or their results.json."""
+    json: bool = False
+    """Print the checks of each file as JSON."""
+
+
+def rejudge_command(arguments: list[str]) -> None:
+    program = "reinstate rejudge"
+    options: RejudgeOptions = parse(RejudgeOptions, arguments, RejudgeOptions(), program)
+    if not options.results:
+        raise UserError(f"rejudge needs results first: {program} RESULTS… (folders or files)")
+    checks = {str(path): rejudge_file(path)["checks"] for path in options.results}
+    if options.json:
+        print(json.dumps(checks))
+        return
+    for path, found in checks.items():
+        print(path)
+        print_checks(found)

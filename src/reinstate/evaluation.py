@@ -27,6 +27,15 @@ class Evaluation:
         require_positive(epochs=self.epochs)
 
 
+class Arena(NamedTuple):
+    """Where agents are judged, and with what memory."""
+
+    world: World
+    memory: DND
+    recall: float = 1.0
+    """How much of what the memory retrieves comes back: at 0 it is as if it were cleared."""
+
+
 class Record(NamedTuple):
     """Every step of an evaluation. A leading axis of seeds is added by mapping over them."""
 
@@ -44,13 +53,19 @@ class Record(NamedTuple):
 
 
 def evaluate(world: World, agent: Player, dnd: DND, settings: Evaluation, seed: Array) -> Record:
+    return evaluate_in(Arena(world, dnd), agent, settings, seed)
+
+
+def evaluate_in(arena: Arena, agent: Player, settings: Evaluation, seed: Array) -> Record:
     """Let one agent play. Each epoch runs in a lane of its own, from an empty memory."""
+    world, dnd, recall = arena
     key = jax.random.fold_in(jax.random.key(settings.seed), seed)
     task_key, play_key = jax.random.split(key)
     tasks: Any = jax.vmap(world.sample_epoch)(jax.random.split(task_key, settings.epochs))
     keys = jax.random.split(play_key, settings.epochs)
     life = new_lives(world, agent, dnd, settings.epochs)
-    _, (steps, outcome_gates) = jax.vmap(partial(play, world, agent, dnd))(life, tasks, keys)
+    run = partial(play, world, agent, dnd, recall=recall)
+    _, (steps, outcome_gates) = jax.vmap(run)(life, tasks, keys)
     return Record(
         tasks.context_id,
         tasks.exposure,

@@ -21,6 +21,21 @@ from reinstate.rollout import Life, Step, new_lives, play
 from reinstate.tasks.base import World
 
 
+class Rates(NamedTuple):
+    """The settings that only enter the arithmetic, under the names they have in A2C.
+
+    No shape and no program depends on them, so that they may be traced: `tuning` trains many
+    sets of them side by side.
+    """
+
+    learning_rate: float | Array
+    learning_rate_end: float | Array
+    discount: float | Array
+    value_cost: float | Array
+    entropy_cost: float | Array
+    entropy_cost_end: float | Array
+
+
 @dataclass(frozen=True)
 class A2C:
     """The learner's settings, the same for every agent of an experiment."""
@@ -69,6 +84,10 @@ class A2C:
         if self.optimizer not in ("adam", "rmsprop"):
             raise UserError(f"unknown optimizer {self.optimizer!r}: choose adam or rmsprop")
 
+    @property
+    def rates(self) -> Rates:
+        return Rates(*(getattr(self, name) for name in Rates._fields))
+
 
 class TrainState(NamedTuple):
     """All that training carries from one epoch to the next, for one seed."""
@@ -87,7 +106,7 @@ class EpochMetrics(NamedTuple):
     finite: Array  # () whether every loss and every weight was
 
 
-def returns(rewards: Array, discount: float) -> Array:
+def returns(rewards: Array, discount: float | Array) -> Array:
     """G_t = r_t + γ G_{t+1} along the last axis; the episode's end is worth nothing more."""
 
     def back(g_tp1: Array, r_t: Array) -> tuple[Array, Array]:
@@ -99,27 +118,36 @@ def returns(rewards: Array, discount: float) -> Array:
     return jnp.moveaxis(g, 0, -1)
 
 
-def a2c_loss(steps: Step, settings: A2C, entropy_cost: Array) -> tuple[Array, Array]:
+def a2c_loss(steps: Step, rates: A2C | Rates, entropy_cost: Array) -> tuple[Array, Array]:
     """Mean over steps of −log π(a)·A + c_v·A²/2 − c_e·H, where A = G − V; and the mean entropy."""
     log_pi = jax.nn.log_softmax(steps.logits)
     log_pi_a = jnp.take_along_axis(log_pi, steps.action[..., None], axis=-1)[..., 0]
     entropy = -jnp.sum(jnp.exp(log_pi) * log_pi, axis=-1)
-    advantage = returns(steps.reward, settings.discount) - steps.value
+    advantage = returns(steps.reward, rates.discount) - steps.value
     policy_loss = -log_pi_a * jax.lax.stop_gradient(advantage)
-    loss = policy_loss + settings.value_cost * advantage**2 / 2 - entropy_cost * entropy
+    loss = policy_loss + rates.value_cost * advantage**2 / 2 - entropy_cost * entropy
     return jnp.mean(loss), jnp.mean(entropy)
 
 
 class Learner:
     """One agent in one world, as pure functions of one seed; callers map them over seeds."""
 
-    def __init__(self, world: World, agent: str, network: Network, dnd: DND, settings: A2C) -> None:
+    def __init__(
+        self,
+        world: World,
+        agent: str,
+        network: Network,
+        dnd: DND,
+        settings: A2C,
+        rates: Rates | None = None,  # in place of the settings' own
+    ) -> None:
         episodes, segment = world.episodes_per_epoch, settings.episodes_per_update
         if episodes % segment:
             raise UserError(
                 f"episodes_per_update = {segment} must divide the epoch's {episodes} episodes"
             )
         self.world, self.network, self.dnd, self.settings = world, network, dnd, settings
+        self.rates = settings.rates if rates is None else rates
         self.agent_name = agent
         self.segments = episodes // segment
         self.num_updates = settings.epochs * self.segments
@@ -132,8 +160,8 @@ class Learner:
         return make_agent(self.agent_name, self.world, self.network, key=key)
 
     def _make_optimizer(self) -> optax.GradientTransformation:
-        s = self.settings
-        rate = optax.linear_schedule(s.learning_rate, s.learning_rate_end, self.num_updates)
+        s, r = self.settings, self.rates
+        rate = optax.linear_schedule(r.learning_rate, r.learning_rate_end, self.num_updates)
         make = {"adam": optax.adam, "rmsprop": partial(optax.rmsprop, decay=0.99)}[s.optimizer]
         return optax.chain(optax.clip_by_global_norm(s.max_grad_norm), make(rate))
 
@@ -156,7 +184,9 @@ class Learner:
         """One epoch in every lane, with an update after each segment."""
         lanes = self.settings.lanes
         task_key, play_key = jax.random.split(jax.random.fold_in(state.key, state.epoch))
-        tasks = jax.vmap(self.world.sample_epoch, out_axes=1)(jax.random.split(task_key, lanes))
+        done = self._done(state.epoch)
+        sample = partial(self.world.sample_while_learning, done=done[0])
+        tasks = jax.vmap(sample, out_axes=1)(jax.random.split(task_key, lanes))
         tasks = jax.tree.map(  # (episodes, lanes, …) → (segments, episodes a segment, lanes, …)
             lambda x: x.reshape(self.segments, -1, *x.shape[1:]), tasks
         )
@@ -165,7 +195,7 @@ class Learner:
         (params, opt_state, _), metrics = jax.lax.scan(
             self._update,
             (state.params, state.opt_state, life),
-            (tasks, keys, jnp.arange(self.segments) == 0, self._done(state.epoch)),
+            (tasks, keys, jnp.arange(self.segments) == 0, done),
         )
         weights = [jnp.all(jnp.isfinite(w)) for w in jax.tree.leaves(params)]
         finite = jnp.all(metrics.finite) & jnp.all(jnp.stack(weights))
@@ -178,8 +208,8 @@ class Learner:
 
     def _entropy_cost(self, done: Array) -> Array:
         """Annealed linearly over all of training."""
-        s = self.settings
-        return s.entropy_cost + (s.entropy_cost_end - s.entropy_cost) * done
+        r = self.rates
+        return r.entropy_cost + (r.entropy_cost_end - r.entropy_cost) * done
 
     def _recall(self, done: Array) -> Array | float:
         """How much of a retrieved state comes back: all, once recall has been switched on."""
@@ -207,7 +237,7 @@ class Learner:
                 through_storage=self.settings.through_storage,
             )
             after, played = jax.vmap(run, in_axes=(0, 1, 0))(life._replace(mind=mind), tasks, keys)
-            loss, entropy = a2c_loss(played.steps, self.settings, self._entropy_cost(done))
+            loss, entropy = a2c_loss(played.steps, self.rates, self._entropy_cost(done))
             return loss, (after, jnp.mean(jnp.sum(played.steps.reward, axis=-1)), entropy)
 
         grad = jax.value_and_grad(segment_loss, has_aux=True)

@@ -64,6 +64,30 @@ class ReproduceOptions(Options[W]):
 
 
 @dataclass(frozen=True)
+class AllOptions:
+    """Reproduce every experiment with its preset, and make one report of them all.
+
+    Each goes to OUT/EXPERIMENT, as if it had been reproduced alone; then OUT/report.html shows all
+    of them and OUT/summary.json has their numbers. An interrupted call is continued by the same
+    command: what is finished is not done again.
+
+    Settings of single experiments cannot be changed here, beyond --preset and --seeds:
+    `reinstate reproduce EXPERIMENT` takes them all.
+    """
+
+    experiments: tuple[str, ...]
+    """Which experiments."""
+    preset: str = "quick"
+    """Where settings come from: quick (a laptop's CPU) or paper (an accelerator)."""
+    seeds: int | None = None
+    """How many agents of each kind are trained; by default as many as each preset says."""
+    out: Path = Path("reproduction")
+    """Folder for all that is written."""
+    json: bool = False
+    """Print the summary as JSON."""
+
+
+@dataclass(frozen=True)
 class EvaluateOptions:
     """Judge a trained run on fresh tasks, with frozen weights; writes RUN/evaluation.json."""
 

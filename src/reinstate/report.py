@@ -6,8 +6,10 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+from reinstate.agent import INPUT_SIZES
 from reinstate.analysis.choices import STRATEGIES
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
@@ -30,7 +32,7 @@ def results_table(results: dict[str, Any]) -> str:
     for name, agent in agents.items():
         share = "" if agent["share_of_ceiling"] is None else f"{agent['share_of_ceiling']:.1%}"
         reward = with_interval(agent["reward"], experiment.number)
-        lines.append(_row(LABELS[name], reward, share, *_scores(experiment, agent)))
+        lines.append(_row(LABELS.get(name, name), reward, share, *_scores(experiment, agent)))
     for name in ("gittins", "gittins with memory"):
         if rival := results["baselines"].get(name):
             reward = f"{rival['reward']['mean']:{experiment.number}}"
@@ -80,7 +82,7 @@ def classes_table(results: dict[str, Any]) -> str:
         known, accuracy = agent["on_training_contexts"], agent["retrieval"]
         share = f"{accuracy['mean']:.1%}" if accuracy else ""
         rewards = [with_interval(part["reward"]) for part in (agent, known)]
-        lines.append(_row(LABELS[name], *rewards, share))
+        lines.append(_row(LABELS.get(name, name), *rewards, share))
     return "\n".join(lines)
 
 
@@ -113,13 +115,41 @@ def strategies_table(results: dict[str, Any]) -> str:
 
 
 def tried_table(document: dict[str, Any]) -> str:
-    """Trial runs: the best reward of each kind, and the best agent's by exposure of either."""
-    lines = [_row("tried", "best reward", "of runs", "by exposure"), "|---" * 4 + "|"]
+    """Trial runs: median and best reward of each kind, and the best agent's by exposure."""
+    lines = [_row("tried", "runs", "median", "best", "by exposure"), "|---" * 5 + "|"]
     for row in document["runs"]:
         rewards = row["reward_of_each_run"]
+        middle, best = f"{median(rewards):.2f}", f"{max(rewards):.2f}"
         by_exposure = ", ".join(f"{reward:.2f}" for reward in row["best_by_exposure_of_either"])
-        lines.append(_row(row["what"], f"{max(rewards):.2f}", str(len(rewards)), by_exposure))
+        lines.append(_row(row["what"], str(len(rewards)), middle, best, by_exposure))
     return "\n".join(lines)
+
+
+def inputs_table(document: dict[str, Any]) -> str:
+    """The retrieved state fed as an input, by what it is compressed to, beside the r-gate's way."""
+    sizes = {f"epl2rl-input-{size}": str(size) for size in INPUT_SIZES}
+    sizes["epl2rl-input"] = "50, uncompressed"
+    lines = [_row("experiment", "chance", *sizes.values(), LABELS["epl2rl"])]
+    lines.append("|---" * (3 + len(sizes)) + "|")
+    for name, row in document["experiments"].items():
+        number = EXPERIMENTS[name].number
+        chance = "" if row["chance"] is None else f"{row['chance']:{number}}"
+        players = [*(row["agents"].get(agent) for agent in sizes), row["epl2rl"]]
+        rewards = [with_interval(each["reward"], number) if each else "" for each in players]
+        lines.append(_row(name, chance, *rewards))
+    seeds = sorted(
+        {
+            len(agent["reward"]["per_seed"])
+            for row in document["experiments"].values()
+            for agent in row["agents"].values()
+        }
+    )
+    devices = sorted({row["device"] for row in document["experiments"].values()})
+    note = (
+        f"Reward an episode, frozen weights, {' or '.join(map(str, seeds))} seeds,"
+        f" {' and '.join(devices)}."
+    )
+    return "\n".join([*lines, "", note])
 
 
 TABLES: dict[str, Callable[..., str]] = {
@@ -129,6 +159,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "embedder": embedder_table,
     "strategies": strategies_table,
     "tried": tried_table,
+    "inputs": inputs_table,
 }
 
 

@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from reinstate import devices, figures
+from reinstate.agent import AGENTS
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.intervals import over_seeds
 from reinstate.errors import UserError, nearest
-from reinstate.evaluation import Record, evaluate
+from reinstate.evaluation import Arena, Record, evaluate_in
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
 from reinstate.learner import TrainState
@@ -28,7 +29,6 @@ from reinstate.runs import (
     write_json,
 )
 from reinstate.settings import Settings, from_dict, to_dict
-from reinstate.tasks.base import World
 from reinstate.training import Trained, train
 
 CURVE_POINTS = 100
@@ -46,10 +46,12 @@ def start_run(
     """The run on disk of one agent, new or to be continued."""
     settings.make_learner(agent)  # refuses what cannot work before anything is written
     run = Run(out)
-    run.create(
-        {"experiment": experiment.name, "agent": agent, "settings": to_dict(settings)}, resume
-    )
+    run.create(_config(experiment, agent, settings), resume)
     return run
+
+
+def _config(experiment: Experiment, agent: str, settings: Settings) -> dict[str, Any]:
+    return {"experiment": experiment.name, "agent": agent, "settings": to_dict(settings)}
 
 
 def open_run(path: Path) -> tuple[Experiment, str, Settings]:
@@ -73,18 +75,18 @@ def load_state(
 
 
 def recorder(
-    agent: str, settings: Settings, world: World | None = None
+    agent: str, settings: Settings, arena: Arena | None = None
 ) -> Callable[[TrainState], Record]:
     """Plays frozen weights of all seeds on fresh keys; compiled once, for any number of states.
 
-    Leaves of a Record are (seeds, …) NumPy arrays. Unless a world is given, it is the one that the
-    task's own keeps for the purpose.
+    Leaves of a Record are (seeds, …) NumPy arrays. Unless an arena is given, the world is the
+    one that the task's own keeps for the purpose.
     """
     learner = settings.make_learner(agent)
-    arena = world or settings.task.unseen()
+    where = arena or Arena(settings.task.unseen(), settings.memory)
 
     def one_seed(params: Any, seed: jax.Array) -> Record:
-        return evaluate(arena, learner.agent(params), settings.memory, settings.evaluation, seed)
+        return evaluate_in(where, learner.agent(params), settings.evaluation, seed)
 
     play = devices.over_seeds(one_seed, settings.seeds)
 
@@ -95,9 +97,9 @@ def recorder(
 
 
 def record_of(
-    agent: str, settings: Settings, state: TrainState, world: World | None = None
+    agent: str, settings: Settings, state: TrainState, arena: Arena | None = None
 ) -> Record:
-    return recorder(agent, settings, world)(state)
+    return recorder(agent, settings, arena)(state)
 
 
 def judge(experiment: Experiment, settings: Settings, record: Record) -> dict[str, Any]:
@@ -113,8 +115,13 @@ def judge_state(
     """The verdict on frozen weights; where there are tasks to learn on apart, on those as well."""
     verdict = judge(experiment, settings, record_of(agent, settings, state))
     if settings.task.unseen() != settings.task:
-        known = record_of(agent, settings, state, settings.task)
+        known = record_of(agent, settings, state, Arena(settings.task, settings.memory))
         verdict["on_training_contexts"] = judge(experiment, settings, known)
+    if experiment.probes and AGENTS[agent].recall != "none":
+        verdict["probes"] = {
+            name: exposure_scores(record_of(agent, settings, state, arena))["reward"]
+            for name, arena in experiment.probes(settings).items()
+        }
     return verdict
 
 
@@ -164,9 +171,9 @@ def reproduce(
     """
     began = time.monotonic()
     # Whatever can be refused is refused before anything is written.
-    for agent in agents:
-        settings.make_learner(agent)
-    earlier = _earlier(out, experiment, settings, resume)
+    if not resume:
+        require_empty(out, "add --resume to continue what is there, or choose another --out")
+    earlier = earlier_results(experiment, agents, settings, out)
     runs = {a: start_run(experiment, a, settings, out / a, resume) for a in agents}
     if earlier and list(earlier["agents"]) == list(runs):
         reporter.note(f"{out} already holds these results")
@@ -221,7 +228,9 @@ def _judge_baselines(experiment: Experiment, settings: Settings) -> dict[str, An
 def _add_shares(experiment: Experiment, results: dict[str, Any], optimum: dict[str, Any]) -> None:
     """Each agent's reward as a share of the best that its kind can earn."""
     for name, agent in results.items():
-        ceiling = optimum.get(experiment.ceilings.get(name, ""))
+        # What a compressed memory can earn is at most what the whole can.
+        kind = "epl2rl-input" if name.startswith("epl2rl-input-") else name
+        ceiling = optimum.get(experiment.ceilings.get(name, experiment.ceilings.get(kind, "")))
         agent["share_of_ceiling"] = agent["reward"]["mean"] / ceiling if ceiling else None
 
 
@@ -240,14 +249,23 @@ def _checks(
     return [check._asdict() for check in experiment.checks(results, optimum, baselines)]
 
 
-def _earlier(
-    out: Path, experiment: Experiment, settings: Settings, resume: bool
+def earlier_results(
+    experiment: Experiment, agents: Sequence[str], settings: Settings, out: Path
 ) -> dict[str, Any] | None:
-    """The results that are in `out`, if they are of the same experiment and settings."""
-    if not resume:
-        require_empty(out, "add --resume to continue what is there, or choose another --out")
+    """The results that are in `out`, if there are any yet. Nothing is written.
+
+    What cannot be continued is refused: another experiment, other settings, foreign files.
+    """
+    for agent in agents:
+        settings.make_learner(agent)
     if (out / "config.json").exists():
         raise UserError(f"{out} holds a single run, not a reproduction: choose another --out")
+    for agent in agents:
+        run = Run(out / agent)
+        if (run.path / "config.json").exists():
+            require_same(run.path, run.read_config(), _config(experiment, agent, settings))
+        else:
+            require_empty(run.path, "it holds no run; choose another --out")
     if not (out / "results.json").exists():
         return None
     earlier = read_json(out / "results.json")

@@ -4,6 +4,7 @@ Training and evaluation both go through `play`. Acting and learning are the same
 forward pass that is differentiated samples the actions.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -85,7 +86,10 @@ class _Now(NamedTuple):
 
 
 def new_life(world: World, agent: Player, dnd: DND) -> Life:
-    memory = dnd.empty(world.context_size, agent.value_size)
+    # No more slots than an epoch can fill: what stays empty is read in vain on every query.
+    writes = world.episodes_per_epoch * world.writes_per_episode
+    fitted = replace(dnd, capacity=min(dnd.capacity, max(dnd.k, writes)))
+    memory = fitted.empty(world.context_size, agent.value_size)
     return Life(memory, agent.initial_state(), world.new_history())
 
 
@@ -170,7 +174,7 @@ def play_episode(
             jnp.max(expected),
             jax.tree.map(jnp.mean, decision.gates),
             found.distance,
-            (found.written - 1) // writes_per_episode,
+            (found.written - 1) // world.writes_per_episode,
             world.trace(task, now.state),
         )
         return _Now(state, mind, action, reward), taken
@@ -178,7 +182,6 @@ def play_episode(
     nothing = jnp.full((), -1), jnp.zeros(())  # no action, no reward yet
     mind = life.mind if agent.outlives_episodes else agent.initial_state()
     now = _Now(world.reset(reset_key, task), mind, *nothing)
-    writes_per_episode = world.stored_under(task, now.state).shape[0]
     length = world.episode_length
     # All of an episode's chance at once: random numbers are cheaper drawn in bulk.
     chance = (

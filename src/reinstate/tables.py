@@ -37,9 +37,16 @@ def with_interval(summary: dict[str, Any], number: str = ".2f") -> str:
 
 
 def print_checks(checks: list[dict[str, Any]]) -> None:
+    """A line a claim, under the paper's section; results of earlier versions know of none."""
+    section = ""
     for check in checks:
+        if check.get("section", "") not in ("", section):
+            section = check["section"]
+            print(f"section {section}")
         word = "holds" if check["holds"] else "FAILS"
-        print(f"{word}: {check['claim']}: {check['value']:.3f}, {check['bound']}")
+        ci95 = check.get("ci95")
+        interval = f" [{ci95[0]:.3f}, {ci95[1]:.3f}]" if ci95 else ""
+        print(f"{word}: {check['claim']}: {check['value']:.3f}{interval}, {check['bound']}")
 
 
 def as_text(value: Any) -> str:

@@ -28,12 +28,15 @@ def test_text_of_files_stays_text(tmp_path: Path) -> None:
     results["optimum"]["unavailable"] = EVIL
     for name in ("command", "device", "commit", "jax", "version", "preset"):
         results[name] = EVIL
-    results["checks"][0] |= {"claim": EVIL, "bound": EVIL, "holds": EVIL}
+    fields = ("claim", "bound", "holds", "section", "paper")
+    results["checks"][0] |= dict.fromkeys(fields, EVIL)
     written = page_from(tmp_path, results)
     page = read(written)
     assert len(page.all("script")) == 1 and "alert" not in page.one("script").text
     assert EVIL not in written
-    assert page.one("section", id="claims").one("table").rows()[0][:2] == [EVIL, "✗ fails"]
+    (section,), claim, *_ = page.one("section", id="claims").one("table").rows()
+    assert section.startswith(f"Section {EVIL}: ")
+    assert claim[:2] == [EVIL, EVIL] and claim[-1].startswith("✗ fails against: ")
     assert EVIL in [row[0] for row in page.one("table", class_="scores").rows()]
     assert EVIL in [dd.text for dd in page.all("dd")]
     names = [th.text for th in page.all("figure", class_="chart")[0].all("th")]

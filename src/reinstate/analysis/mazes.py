@@ -155,13 +155,13 @@ def _by_exposure(total: np.ndarray, count: np.ndarray, exposure: np.ndarray) -> 
     sums = np.stack([np.where(a & (count > 0), total, 0).sum(axis=-1) for a in at], axis=-1)
     counts = np.stack([np.where(a, count, 0).sum(axis=-1) for a in at], axis=-1)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)  # (seeds, exposures)
-    return _without_nan(over_seeds(means))
+    return without_nan(over_seeds(means))
 
 
-def _without_nan(value: Any) -> Any:
+def without_nan(value: Any) -> Any:
     """JSON has no NaN."""
     if isinstance(value, dict):
-        return {name: _without_nan(v) for name, v in value.items()}
+        return {name: without_nan(v) for name, v in value.items()}
     if isinstance(value, list):
-        return [_without_nan(v) for v in value]
+        return [without_nan(v) for v in value]
     return None if isinstance(value, float) and np.isnan(value) else value

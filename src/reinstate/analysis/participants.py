@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 
 from reinstate.analysis.choices import NAMES, Choices, Ints, count, link, one_back
-from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.intervals import over_seeds, student
 from reinstate.analysis.learned import fit_learned, learning
 from reinstate.analysis.likelihood import PRIOR_SD, Fit, fit, leave_one_out
 from reinstate.analysis.stay import panels_of
@@ -138,22 +138,23 @@ def over_participants(fits: Sequence[Fit]) -> dict[str, Any]:
     """Mean weight over participants, its t-interval, and a t-test against 0."""
     group = {}
     for i, name in enumerate(fits[0].names):
-        group[name] = _t_test([float(found.estimate[i]) for found in fits])
+        group[name] = t_test([float(found.estimate[i]) for found in fits])
     if fits[0].alpha is not None:
         rates = [found.alpha.estimate for found in fits if found.alpha is not None]
-        alpha = _t_test(rates) | {"t": None, "p": None}
+        alpha = t_test(rates) | {"t": None, "p": None}
         if alpha["ci95"] is not None:
             alpha["ci95"] = np.clip(alpha["ci95"], 0, 1).tolist()
         group["alpha"] = alpha
     return group
 
 
-def _t_test(values: list[float]) -> dict[str, Any]:
+def t_test(values: list[float]) -> dict[str, Any]:
+    """Mean over participants, the interval of Student's t, and the test against 0."""
     n = len(values)
     se = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else None
     t = float(np.mean(values)) / se if se else None
     p = None if t is None else float(2 * stats.t.sf(abs(t), n - 1))
-    return over_seeds(values) | {"se": se, "t": t, "p": p}
+    return over_seeds(values) | {"ci95": student(values), "se": se, "t": t, "p": p}
 
 
 def interval_and_p(

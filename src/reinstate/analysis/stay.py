@@ -55,12 +55,17 @@ def _panel(counts: Ints) -> dict[str, Any]:
     of_cell = _cell[:, None] == np.arange(len(ORDER))  # (8, 4)
     stayed, total = stayed @ of_cell, total @ of_cell  # (participants, 4)
     share = np.where(total > 0, stayed / np.maximum(total, 1), np.nan)
-    cells = [_over_those_who_met_it(column) for column in share.T]
+    per_participant = [[None if np.isnan(p) else float(p) for p in row] for row in share]
+    return {**over_each_cell(per_participant), "episodes": total.sum(axis=0).tolist()}
+
+
+def over_each_cell(per_participant: list[list[float | None]]) -> dict[str, Any]:
+    """Means and intervals over participants, of each of `ORDER` by itself."""
+    cells = [_over_those_who_met_it(column) for column in np.array(per_participant, float).T]
     return {
         "mean": [cell["mean"] for cell in cells],
         "ci95": [cell["ci95"] for cell in cells],
-        "per_participant": [[None if np.isnan(p) else float(p) for p in row] for row in share],
-        "episodes": total.sum(axis=0).tolist(),
+        "per_participant": per_participant,
     }
 
 

@@ -6,7 +6,7 @@ from reinstate.baselines.algorithms import play_all
 from reinstate.baselines.optimum import Values, bandit_optimum
 from reinstate.evaluation import Evaluation, Record
 from reinstate.experiments.base import LEARNER, Check, Experiment, Results
-from reinstate.experiments.claims import against_memoryless, falls
+from reinstate.experiments.claims import against_memoryless, falls, input_at_chance, no_better
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
 
@@ -26,11 +26,21 @@ PAPER = replace(
 
 def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
     """Section 4.1's statements, for whichever of its agents were run."""
-    found = against_memoryless(agents, optimum["without_memory"])
+    found = against_memoryless(
+        agents,
+        optimum["without_memory"],
+        section="4.1",
+        rewards="epL2RL widely outperforms L2RL and L2RL+Context (Fig. 3a)",
+        beyond="what weights can learn of barcodes and arms does not match epL2RL",
+    )
+    if {"l2rl", "l2rl-context"} <= agents.keys():
+        found.append(no_better(agents, "l2rl-context", "l2rl", section="4.1"))
     if "epl2rl" in agents:
         claim = "epl2rl exploits a context it has met once (fall in regret from exposure 1 to 2)"
-        found += falls(claim, agents["epl2rl"]["by_exposure"]["regret"])
-    return found
+        said = "epL2RL's lead over L2RL suggests that the memory works"
+        regret = agents["epl2rl"]["by_exposure"]["regret"]
+        found += falls(claim, regret, section="4.1", paper=said)
+    return found + input_at_chance(agents, optimum, "chance", "4.1")
 
 
 def baselines(settings: Settings[BarcodeBandits]) -> dict[str, Record]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.baselines.optimum import Values
 from reinstate.errors import UserError, nearest
-from reinstate.evaluation import Record
+from reinstate.evaluation import Arena, Record
 from reinstate.learner import A2C
 from reinstate.settings import Settings
 from reinstate.tasks.base import World
@@ -38,6 +38,10 @@ class Check(NamedTuple):
     value: float
     bound: str  # what the value is held against, in words
     holds: bool
+    section: str = ""  # of the paper, as "4.1"
+    paper: str = ""  # what the paper says; nothing, where the check is ours
+    ci95: list[float] | None = None  # of the value
+    share: float | None = None  # of its ceiling, where the value is an agent's reward
 
 
 def judge_bandit(world: Any, record: Record) -> Results:
@@ -78,6 +82,7 @@ class Experiment:
     judge: Callable[[Any, Record], Results] = judge_bandit  # world, record → scores
     milestones: tuple[float, ...] = ()  # shares of training after which agents are judged as well
     glance: Callable[[Results], Results] = lambda verdict: verdict  # what is kept of those verdicts
+    probes: Callable[[Settings], dict[str, Arena]] | None = None  # what its memory is put through
     columns: Callable[[Results], dict[str, float]] = REGRET  # what tables show of an agent
     number: str = ".2f"  # how tables write rewards
     figures: dict[str, Callable[[Results], "Figure"]] = field(default_factory=dict)  # file → figure

@@ -1,50 +1,170 @@
-"""Claims that several experiments make, as checks on recorded numbers."""
+"""Claims that several experiments make, as checks on recorded numbers.
 
+That one side has more than another is decided by a permutation test over seeds, that something is
+more than a constant by its bootstrap interval. Both are made from the numbers of single seeds, so
+recorded results can be judged anew. See docs/statistics.md for what so few seeds can say.
+"""
+
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from reinstate.analysis.intervals import difference, mean_and_noise
+from reinstate.analysis.intervals import (
+    ALPHA,
+    bootstrap,
+    difference,
+    permutation_test,
+    smallest_p,
+)
+from reinstate.baselines.optimum import Values
 from reinstate.experiments.base import Check, Results
 
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<=": operator.le,
+}
+AS_INPUT = "fed to the LSTM as 50 inputs, what the memory returns brings reward down to chance"
 
-def outperforms(agents: Results, name: str, other: str) -> Check:
-    gap, noise = difference(*(agents[n]["reward"]["per_seed"] for n in (name, other)))
+
+def more(claim: str, a: Any, b: Any, *, paired: bool = False, **notes: Any) -> Check:
+    """a is more than b, seed by seed; the value is the difference of their means.
+
+    `paired` where both are numbers of the same runs. `notes` are further fields of the check.
+    """
+    gap, ci95 = difference(a, b, paired)
+    beyond_chance, how = _tested(a, b, paired)
+    return Check(claim, gap, f"> 0{how}", gap > 0 and beyond_chance, ci95=ci95, **notes)
+
+
+def no_more(claim: str, a: Any, b: Any, *, paired: bool = False, **notes: Any) -> Check:
+    """a is not more than b; it takes a difference beyond chance to refute it."""
+    gap, ci95 = difference(a, b, paired)
+    beyond_chance, how = _tested(a, b, paired)
+    bound = f"<= 0 but for chance{how}"
+    return Check(claim, gap, bound, not (gap > 0 and beyond_chance), ci95=ci95, **notes)
+
+
+def _tested(a: Any, b: Any, paired: bool) -> tuple[bool, str]:
+    """Whether p is as small as .05, or as so many seeds allow; and the test in words."""
+    n, m = len(a), len(b)
+    if n == m == 1:
+        return True, " (one seed a side cannot tell)"
+    p, least = permutation_test(a, b, paired), smallest_p(n, m, paired)
+    how = f"sign flips of {n} seeds" if paired else f"permutation of {n} and {m} seeds"
+    smallest = ", the smallest possible" if p <= least and least >= 0.001 else ""
+    return p <= max(ALPHA, least), f", {written(p)} ({how}{smallest})"
+
+
+def written(p: float) -> str:
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".").rstrip("0").rstrip(".")
+
+
+def above(claim: str, summary: Results, constant: float, **notes: Any) -> Check:
+    """The whole interval of an `over_seeds` lies above a constant."""
+    return _held(claim, summary, "low", ">", constant, notes)
+
+
+def at_least(claim: str, summary: Results, constant: float, **notes: Any) -> Check:
+    return _held(claim, summary, "low", ">=", constant, notes)
+
+
+def at_most(claim: str, summary: Results, constant: float, **notes: Any) -> Check:
+    return _held(claim, summary, "high", "<=", constant, notes)
+
+
+def within(claim: str, summary: Results, constant: float, **notes: Any) -> Check:
+    """The interval reaches down to a constant: what of it lies above may be noise."""
+    return _held(claim, summary, "low", "<=", constant, notes)
+
+
+def _held(
+    claim: str, summary: Results, end: str, sign: str, constant: float, notes: Results
+) -> Check:
+    """A mean over seeds, and the end of its interval that decides."""
+    seeds = len(summary["per_seed"])
+    low, high = bootstrap(summary["per_seed"]).tolist()  # of a single seed, its value twice
+    holds = SIGNS[sign](low if end == "low" else high, constant)
+    how = f" for the {end} end (bootstrap of {seeds} seeds)"
+    bound = f"{sign} {constant:.3f}{how if seeds > 1 else ' (one seed cannot tell)'}"
+    ci95 = [low, high] if seeds > 1 else None
+    return Check(claim, float(summary["mean"]), bound, holds, ci95=ci95, **notes)
+
+
+def outperforms(agents: Results, name: str, other: str, **notes: Any) -> Check:
     claim = f"{name} outperforms {other} (difference in reward an episode)"
-    return Check(claim, gap, f"> {noise:.3f}, its 95% half width", gap > noise)
+    return more(claim, *(_rewards(agents, each) for each in (name, other)), **notes)
 
 
-def stays_within(agents: Results, name: str, ceiling: float) -> Check:
-    mean, noise = mean_and_noise(agents[name]["reward"])
+def no_better(agents: Results, name: str, other: str, **notes: Any) -> Check:
+    claim = f"{name} earns no more than {other} (difference in reward an episode)"
+    return no_more(claim, *(_rewards(agents, each) for each in (name, other)), **notes)
+
+
+def _rewards(agents: Results, name: str) -> Any:
+    return agents[name]["reward"]["per_seed"]
+
+
+def stays_within(agents: Results, name: str, ceiling: float, **notes: Any) -> Check:
     claim = f"{name} stays within the best that is possible without episodic memory"
-    bound = f"<= {ceiling:.3f} + {noise:.3f} for noise"
-    return Check(claim, mean, bound, mean <= ceiling + noise)
+    return within(claim, agents[name]["reward"], ceiling, **_with_share(agents[name], notes))
 
 
-def exceeds(agents: Results, name: str, ceiling: float) -> Check:
-    mean, noise = mean_and_noise(agents[name]["reward"])
+def exceeds(agents: Results, name: str, ceiling: float, **notes: Any) -> Check:
     claim = f"{name} earns more than any agent without episodic memory can"
-    bound = f"> {ceiling:.3f} + {noise:.3f} for noise"
-    return Check(claim, mean, bound, mean > ceiling + noise)
+    return above(claim, agents[name]["reward"], ceiling, **_with_share(agents[name], notes))
 
 
-def falls(claim: str, by_exposure: dict[str, Any]) -> list[Check]:
-    """A number falls from the first exposure to the second; nothing if none comes back."""
-    values = np.array(by_exposure["per_seed"])  # (seeds, exposures)
-    if values.shape[1] < 2:
-        return []
-    gap, noise = difference(values[:, 0], values[:, 1])
-    return [Check(claim, gap, f"> {noise:.3f}, its 95% half width", gap > noise)]
+def _with_share(agent: Results, notes: Results) -> Results:
+    return {"share": agent.get("share_of_ceiling"), **notes}
 
 
-def against_memoryless(agents: Results, ceiling: float) -> list[Check]:
-    """epL2RL beats both baselines and their ceiling; the baselines stay within it."""
+def falls(
+    claim: str, by_exposure: Results, first: int = 1, later: int = 2, **notes: Any
+) -> list[Check]:
+    """A number falls from an exposure to a later one (-1: the last); nothing if there is none."""
+    return [more(claim, *ends, paired=True, **notes) for ends in _ends(by_exposure, first, later)]
+
+
+def does_not_fall(
+    claim: str, by_exposure: Results, first: int = 1, later: int = -1, **notes: Any
+) -> list[Check]:
+    return [
+        no_more(claim, *ends, paired=True, **notes) for ends in _ends(by_exposure, first, later)
+    ]
+
+
+def _ends(by_exposure: Results, first: int, later: int) -> list[tuple[Any, Any]]:
+    values = np.array(by_exposure["per_seed"], float)  # (seeds, exposures)
+    count = values.shape[1]
+    later = count if later == -1 else later
+    return [(values[:, first - 1], values[:, later - 1])] if first < later <= count else []
+
+
+def against_memoryless(
+    agents: Results, ceiling: float, *, section: str = "", rewards: str = "", beyond: str = ""
+) -> list[Check]:
+    """epL2RL beats both baselines and their ceiling; the baselines stay within it.
+
+    `rewards` and `beyond` are what the paper says of the two.
+    """
     found: list[Check] = []
     for name in ("l2rl", "l2rl-context"):
         if name in agents:
-            found.append(stays_within(agents, name, ceiling))
+            found.append(stays_within(agents, name, ceiling, section=section))
         if name in agents and "epl2rl" in agents:
-            found.append(outperforms(agents, "epl2rl", name))
+            found.append(outperforms(agents, "epl2rl", name, section=section, paper=rewards))
     if "epl2rl" in agents:
-        found.append(exceeds(agents, "epl2rl", ceiling))
+        found.append(exceeds(agents, "epl2rl", ceiling, section=section, paper=beyond))
     return found
+
+
+def input_at_chance(agents: Results, optimum: Values, chance: str, section: str) -> list[Check]:
+    """The variant without an r-gate, where it was run; `chance` is its name among the optima."""
+    if "epl2rl-input" not in agents:
+        return []
+    claim, agent = "epl2rl-input is at chance (reward an episode)", agents["epl2rl-input"]
+    notes = _with_share(agent, {"section": section, "paper": AS_INPUT})
+    return [within(claim, agent["reward"], optimum[chance], **notes)]

@@ -6,14 +6,21 @@ import numpy as np
 
 from reinstate import choice_figures, figures
 from reinstate.agent import Network
-from reinstate.analysis.choices import from_arrays
+from reinstate.analysis.choices import STRATEGIES, from_arrays
 from reinstate.analysis.gates import gate_scores
-from reinstate.analysis.intervals import mean_and_noise, over_seeds
+from reinstate.analysis.intervals import ALPHA, over_seeds
 from reinstate.analysis.participants import fit_choices
 from reinstate.baselines.optimum import Values, two_step_values
 from reinstate.evaluation import Evaluation, Record
 from reinstate.experiments.base import LEARNER, Check, Experiment, Results
-from reinstate.experiments.claims import outperforms
+from reinstate.experiments.claims import (
+    above,
+    input_at_chance,
+    more,
+    outperforms,
+    within,
+    written,
+)
 from reinstate.settings import Settings
 from reinstate.tasks.two_step import EpisodicTwoStep
 
@@ -65,59 +72,81 @@ def glance(verdict: Results) -> Results:
 def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
     """Section 4.5's statements, for whichever of its agents were run."""
     found: list[Check] = []
+    said = "epL2RL achieves more reward than L2RL (Fig. 6a)"
     for name in ("l2rl", "l2rl-context"):
         if name in agents and "cued" in agents[name]:
             found.append(_stays_incremental(agents, name, optimum["counting_cued"]))
             if "epl2rl" in agents:
-                found.append(outperforms(agents, "epl2rl", name))
+                note = said if name == "l2rl" else ""
+                found.append(outperforms(agents, "epl2rl", name, section="4.5", paper=note))
     if "epl2rl" in agents and "cued" in agents["epl2rl"]:
-        found += [*_strategies(agents["epl2rl"]["choices"]["group"])]
+        found.append(_uses_cues(agents["epl2rl"], optimum["counting_cued"]))
+        found += _strategies(agents["epl2rl"]["choices"]["group"])
         found += _gates(agents["epl2rl"]["gates"])
-    return found
+    return found + input_at_chance(agents, optimum, "chance", "4.5")
 
 
 def _stays_incremental(agents: Results, name: str, ceiling: float) -> Check:
-    mean, noise = mean_and_noise(agents[name]["cued"])
     claim = f"{name} stays within the best that ignores the cues, on cued episodes"
-    return Check(claim, mean, f"<= {ceiling:.3f} + {noise:.3f} for noise", mean <= ceiling + noise)
+    return within(claim, agents[name]["cued"], ceiling, section="4.5")
+
+
+def _uses_cues(agent: Results, ceiling: float) -> Check:
+    claim = "epl2rl earns more than the best that ignores the cues, on cued episodes"
+    said = "its reward is evidence that epL2RL exploits the cues (Fig. 6a)"
+    return above(claim, agent["cued"], ceiling, section="4.5", paper=said)
 
 
 def _strategies(group: Results) -> list[Check]:
-    """Fig. 6b: weights, mean over seeds with their 95% intervals."""
+    """Fig. 6b: weights, with the t-intervals that are reported beside them."""
+    used = "epL2RL uses IMF and IMB on uncued episodes, IMF, IMB and EMB on cued ones (Fig. 6b)"
 
-    def above_zero(part: str, name: str) -> Check:
-        mean, noise = mean_and_noise(group[part][name])
+    def uses(part: str, name: str) -> Check:
         claim = f"epl2rl uses {name} on {part} episodes (weight)"
-        return Check(claim, mean, f"> {noise:.3f}, its 95% half width", mean > noise)
+        return _weight(claim, group[part][name], True, used)
 
-    found = [above_zero("uncued", name) for name in ("IMF", "IMB")]
-    found += [above_zero("cued", name) for name in ("IMF", "IMB", "EMB")]
-    cued = {name: group["cued"][name]["mean"] for name in ("IMF", "IMB", "EMF", "EMB")}
-    others = max(weight for name, weight in cued.items() if name != "EMB")
-    claim = "EMB is epl2rl's largest weight on cued episodes"
-    found.append(Check(claim, cued["EMB"], f"> {others:.3f}, the next", cued["EMB"] > others))
-    mean, noise = mean_and_noise(group["cued"]["EMF"])
+    found = [uses("uncued", name) for name in ("IMF", "IMB")]
+    found += [uses("cued", name) for name in ("IMF", "IMB", "EMB")]
+    cued = {name: group["cued"][name] for name in STRATEGIES}
+    mean = {name: cued[name]["mean"] for name in STRATEGIES if name != "EMB"}
+    next_one = max(mean, key=lambda name: mean[name])
+    claim = f"EMB is epl2rl's largest weight on cued episodes (lead over {next_one})"
+    weights = (cued[name]["per_seed"] for name in ("EMB", next_one))
+    found.append(more(claim, *weights, paired=True, section="4.5"))
     claim = "epl2rl does not use EMF on cued episodes (weight)"
-    found.append(Check(claim, mean, f"<= {noise:.3f}, its 95% half width", mean <= noise))
+    found.append(_weight(claim, cued["EMF"], False, used))
     return found
+
+
+def _weight(claim: str, weight: Results, is_used: bool, said: str) -> Check:
+    """Whether a weight's own interval lies above 0."""
+    mean, ci95 = weight["mean"], weight["ci95"]
+    low = ci95[0] if ci95 else mean
+    how = " for the low end (Student's t)" if ci95 else " (one seed cannot tell)"
+    bound = f"{'>' if is_used else '<='} 0{how}"
+    return Check(claim, mean, bound, (low > 0) == is_used, section="4.5", paper=said, ci95=ci95)
 
 
 def _gates(gates: Results) -> list[Check]:
     """Fig. 6c and the text beside it."""
-    found = []
-    cued, uncued = gates["cued"]["mean"], gates["uncued"]["mean"]
-    for stage, after, before in zip(gates["stages"], cued, uncued, strict=True):
-        claim = f"the r-gate is more open on cued episodes, {stage} (difference)"
-        found.append(Check(claim, after - before, "> 0", after > before))
+    cued, uncued = (np.array(gates[part]["per_seed"], float).T for part in ("cued", "uncued"))
+    said = "in all stages the r-gates open more when the cued block starts (Fig. 6c)"
+    notes: Results = {"paired": True, "section": "4.5", "paper": said}
+    found = [
+        more(f"the r-gate is more open on cued episodes, {stage} (difference)", *ends, **notes)
+        for stage, *ends in zip(gates["stages"], cued, uncued, strict=True)
+    ]
     claim = "the r-gate is most open at the cue, on cued episodes (lead)"
-    lead = cued[0] - max(cued[1:])
-    found.append(Check(claim, lead, "> 0", lead > 0))
+    notes["paper"] = "the gate is most open at the action stage (Fig. 6c)"
+    next_one = cued[1:][cued[1:].mean(axis=1).argmax()]
+    found.append(more(claim, cued[0], next_one, **notes))
     if test := gates["correct_against_wrong"]:
         claim = "the r-gate is more open when the choice is right (difference)"
         gap = test["correct"] - test["wrong"]
-        found.append(
-            Check(claim, gap, f"> 0 with p = {test['p']:.1g} < .05", gap > 0 and test["p"] < 0.05)
-        )
+        bound = f"> 0, {written(test['p'])} (two-tailed t-test over episodes)"
+        holds = gap > 0 and test["p"] <= ALPHA
+        said = "0.365 when the choice is right, 0.358 when it is wrong, p < 1e-20"
+        found.append(Check(claim, gap, bound, holds, section="4.5", paper=said))
     return found
 
 

@@ -54,6 +54,11 @@ def number(value: float | None) -> str:
     return f"{value:.1f}" if size >= 100 else f"{value:.3f}"
 
 
+def percent(value: Any) -> str:
+    share = finite(value)
+    return ABSENT if share is None else f"{share:.1%}"
+
+
 def with_bounds(mean: float | None, ci95: Sequence[float] | None) -> str:
     if mean is None or ci95 is None:
         return number(mean)

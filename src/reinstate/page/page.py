@@ -10,6 +10,7 @@ from typing import Any
 
 from reinstate.errors import UserError
 from reinstate.page.charts import Chart, figure
+from reinstate.page.claims import claims, grouped
 from reinstate.page.colours import colour_class, style_of
 from reinstate.page.markup import (
     ABSENT,
@@ -18,7 +19,7 @@ from reinstate.page.markup import (
     finite,
     folded,
     joined,
-    number,
+    percent,
     row,
     table,
     tag,
@@ -35,46 +36,61 @@ INTRO = (
     " when a context comes back, the state it was in when it met that context before. Unless a"
     " caption says otherwise, numbers are of trained agents with frozen weights on fresh tasks."
 )
-WORDS = {"<=": "at most", ">=": "at least", "<": "less than", ">": "more than"}
-HOLDS = tag("td", "✓ holds", class_="holds")
-FAILS = tag("td", "✗ fails", class_="fails")
+BOOTSTRAP = (
+    "percentile bootstraps, which cannot leave the range of the seeds (of choice weights:"
+    " Student’s t)"
+)
+STUDENT = "Student’s t in results that an earlier version recorded"
 GENERATOR = b'<meta name="generator" content="reinstate report">'
 
 
 def write_page(paths: Sequence[Path], out: Path) -> int:
     """Write the page of these results; how many bytes it has."""
-    if out.is_dir() or (out.exists() and GENERATOR not in out.read_bytes()[:2000]):
-        raise UserError(f"{out} exists and is no report: choose another --out")
+    require_report(out)
     content = page_of(load(paths)).encode("utf-8", "replace")
     write_atomically(out, content)
     return len(content)
+
+
+def require_report(out: Path) -> None:
+    """An earlier page may be made anew; anything else is not ours to overwrite."""
+    if out.is_dir() or (out.exists() and GENERATOR not in out.read_bytes()[:2000]):
+        raise UserError(f"{out} exists and is no report: choose another --out")
 
 
 def page_of(documents: Sequence[Document]) -> str:
     """The same documents give the same page, byte for byte."""
     names = _identifiers([d.experiment.name for d in documents])
     sections, colours = [], set()
-    checks: list[Markup] = []
+    checks: list[list[Markup]] = []
     for document, name in zip(documents, names, strict=True):
         with understood(document.path):
             charts = charts_of(document)
             sections.append(section(document, name, charts))
-            checks += _checks(document, name)
+            checks += grouped(document, name, _heading(document, name))
         colours |= {s.colour for group in charts.values() for c in group for s in c.series}
         colours |= {player.colour for player in document.players}
-    claimed = [claims(checks)] if checks else []
+    claimed = [claims(documents, checks)] if checks else []
     links = [("claims", "Claims")] if checks else []
     links += [(n, _heading(d, n)) for d, n in zip(documents, names, strict=True)]
     script = _part("page.js")
     return Template(_part("page.html")).substitute(
         title=escaped(TITLE),
         intro=escaped(INTRO),
+        intervals=escaped(_intervals(documents)),
         contents=tag("ul", *(tag("li", tag("a", text, href=f"#{to}")) for to, text in links)),
         main=joined([*claimed, *sections], "\n"),
         style=_part("page.css") + style_of(colours),
         script=script,
         script_hash=_hash(script),
     )
+
+
+def _intervals(documents: Sequence[Document]) -> str:
+    """How brackets were made, which earlier versions did otherwise."""
+    rewards = [player.scores.get("reward") for d in documents for player in d.players]
+    kinds = {BOOTSTRAP if "iqm" in r else STUDENT for r in rewards if isinstance(r, dict)}
+    return "; ".join(sorted(kinds or {BOOTSTRAP}))
 
 
 def _part(name: str) -> str:
@@ -102,36 +118,6 @@ def _heading(document: Document, name: str) -> str:
         return title
     path = document.path
     return f"{title} ({path.parent.name if path.name == 'results.json' else path.stem})"
-
-
-def claims(checks: Sequence[Markup]) -> Markup:
-    """Every statement of the paper that was tested, with what became of it."""
-    held = sum(HOLDS in check for check in checks)
-    head = ["claim", "verdict", "our value", "held against", "experiment"]
-    return tag(
-        "section",
-        tag("h2", "Claims", id="claims-heading"),
-        tag("p", f"{held} of {len(checks)} checks of the paper’s statements hold."),
-        table("The paper’s claims", head, checks, class_="claims"),
-        id="claims",
-        aria_labelledby="claims-heading",
-    )
-
-
-def _checks(document: Document, name: str) -> Iterator[Markup]:
-    for check in document.results.get("checks", []):
-        yield row(
-            check["claim"],
-            HOLDS if check["holds"] is True else FAILS,
-            number(finite(check["value"])),
-            _in_words(check["bound"]),
-            tag("td", tag("a", document.experiment.name, href=f"#{name}")),
-        )
-
-
-def _in_words(bound: object) -> str:
-    sign, space, rest = str(bound).partition(" ")
-    return f"{WORDS.get(sign, sign)}{space}{rest}"
 
 
 def section(document: Document, name: str, charts: dict[str, list[Chart]]) -> Markup:
@@ -172,7 +158,12 @@ def scores(document: Document) -> Markup:
     def rows(players: Sequence[tuple[str, dict[str, Any]]]) -> list[Markup]:
         cells = [_columns(document, each) for _, each in players]
         return [
-            row(name, _reward(document, each), _share(each), *(cell.get(c, "") for c in columns))
+            row(
+                name,
+                _reward(document, each),
+                percent(each.get("share_of_ceiling")),
+                *(cell.get(c, "") for c in columns),
+            )
             for (name, each), cell in zip(players, cells, strict=True)
         ]
 
@@ -191,11 +182,6 @@ def _reward(document: Document, scores: dict[str, Any]) -> str:
     return (
         "not evaluated" if summary is None else with_interval(summary, document.experiment.number)
     )
-
-
-def _share(scores: dict[str, Any]) -> str:
-    share = finite(scores.get("share_of_ceiling"))
-    return ABSENT if share is None else f"{share:.1%}"
 
 
 def _columns(document: Document, scores: dict[str, Any]) -> dict[str, str]:
@@ -261,6 +247,8 @@ def _origins(origins: Sequence[Origin]) -> Iterator[Markup]:
 
 
 def _fact(name: str, value: Any) -> object:
+    if name == "rejudged":
+        return joined([f"by version {value['version']}, ", tag("code", value["commit"])])
     if name == "seconds":
         spent = [(part, finite(seconds)) for part, seconds in value.items()]
         return ", ".join(f"{seconds:.1f} {part}" for part, seconds in spent if seconds is not None)

@@ -20,7 +20,7 @@ from reinstate.settings import differences, to_dict
 # For a second run of the same agent, or one that the figures do not know.
 SPARE = ("#E69F00", "#56B4E9", "#7B3FA0", "#8C564B", "#666666")
 ODD = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError)
-FACTS = ("preset", "command", "version", "commit", "jax", "device", "seconds")
+FACTS = ("preset", "command", "version", "commit", "jax", "device", "seconds", "rejudged")
 
 
 class Player(NamedTuple):

@@ -55,6 +55,13 @@ class World(abc.ABC):
         It has at least `context_id` and `exposure`, both (episodes,) integers.
         """
 
+    def sample_while_learning(self, key: Array, done: Array) -> Any:
+        """As `sample_epoch`, for an agent that has a share `done` of its training behind it.
+
+        The place of a curriculum; agents are judged on what `sample_epoch` gives.
+        """
+        return self.sample_epoch(key)
+
     @abc.abstractmethod
     def reset(self, key: Array, task: Any) -> Any:
         """The state in which an episode starts."""
@@ -69,10 +76,15 @@ class World(abc.ABC):
     @abc.abstractmethod
     def observe(self, task: Any, state: Any) -> Observation: ...
 
+    @property
+    def writes_per_episode(self) -> int:
+        """Under how many contexts an episode is remembered."""
+        return 1
+
     def stored_under(self, task: Any, state: Any) -> Array:
         """The rows of `contexts(task)` under which an episode that ends in `state` is remembered.
 
-        By default the one on show: (1,) integers.
+        (writes_per_episode,) integers; by default the one on show.
         """
         return self.observe(task, state).context[None]
 

@@ -1,7 +1,7 @@
 """Experiment 3: bandits whose arms, each with a stimulus of its own, recur in new combinations."""
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -20,19 +20,24 @@ HIGH, LOW = 0, 1  # rows of an episode's stimuli
 class CompositionalTask(NamedTuple):
     context_id: Array  # () the class of the high-paying stimulus
     exposure: Array  # () how often that class was met before
-    exposures: Array  # (2,) the same of both stimuli, high and low
+    classes: Array  # (2,) of both stimuli, high and low
+    exposures: Array  # (2,) how often each was met before
     stimuli: Array  # (2, context_size) high and low
+    others: Array  # (exchanges, 2, context_size) what they give way to, one after the other
+    exchange: Array  # () probability of an exchange before a trial
 
 
 class Trial(NamedTuple):
     pulls: Array  # () done so far
     high_at: Array  # () the arm that shows the high-paying stimulus on this trial
     query: Array  # () the stimulus that the memory is asked for
+    exchanged: Array  # (2,) how often each stimulus has given way to another
 
 
 class CompositionalTrace(NamedTuple):
     query: Array  # () HIGH or LOW
-    exposures: Array  # (2,) of the stimuli, high and low
+    classes: Array  # (2,) of the stimuli, high and low
+    exposures: Array  # (2,) how often each was met before
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,9 @@ class CompositionalBandits(World):
     - context: one of the two stimuli, drawn anew on every trial
     - episode: `pulls` trials with one high-paying and one low-paying class
     - epoch: each of num_classes classes, half of them high-paying, comes back `repeats` times
+    - curriculum, off by default: early in training, stimuli give way to others of their kind within
+      an episode, and the memory is not asked for those. What is known of the one that stays must
+      then be of use beside a stranger, as it must when it comes back in another episode.
     """
 
     num_classes: int = 400
@@ -65,18 +73,38 @@ class CompositionalBandits(World):
     """Length of a drawing's embedding."""
     stored: Literal["queried", "both"] = "queried"
     """The keys under which an episode is stored: the last stimulus queried, or both."""
+    query: Literal["random", "high", "low"] = "random"
+    """The stimulus that the memory is asked for on a trial."""
+    judged_classes: int = 0
+    """Classes in the epochs that agents are judged on; 0: num_classes there too."""
+    exchange: float = 0.0
+    """Curriculum: probability that before a trial a stimulus gives way to another of its kind."""
+    exchange_high: float = 0.9
+    """Curriculum: share of exchanges that take the high-paying stimulus."""
+    exchanges: int = 5
+    """Curriculum: how often in an episode one stimulus may be exchanged."""
+    exchange_until: float = 0.5
+    """Curriculum: the share of training after which nothing is exchanged any more."""
 
     def __post_init__(self) -> None:
         require_positive(num_classes=self.num_classes, repeats=self.repeats, pulls=self.pulls)
+        require_positive(exchanges=self.exchanges)
         require_probability(p_high=self.p_high, p_low=self.p_low)
-        if self.num_classes % 2:
-            raise UserError(f"num_classes must be even, half high and half low: {self.num_classes}")
+        require_probability(exchange=self.exchange, exchange_high=self.exchange_high)
+        require_probability(exchange_until=self.exchange_until)
+        if self.judged_classes < 0:
+            raise UserError(f"judged_classes must be 0 or more, not {self.judged_classes}")
+        for number in (self.num_classes, self.judged_classes):
+            if number % 2:
+                raise UserError(f"classes must be even, half high and half low: {number}")
+        if self.query not in ("random", "high", "low"):
+            raise UserError(f"unknown query {self.query!r}: choose random, high or low")
         if self.stored not in ("queried", "both"):
             raise UserError(f"unknown stored {self.stored!r}: choose queried or both")
         if self.stimuli == "omniglot":
-            check_drawings(self.num_classes, self.repeats)
+            check_drawings(max(self.num_classes, self.judged_classes), self.repeats)
         elif self.stimuli == "barcodes":
-            check_barcodes(self.num_classes, self.barcode_length)
+            check_barcodes(max(self.num_classes, self.judged_classes), self.barcode_length)
         else:
             raise UserError(f"unknown stimuli {self.stimuli!r}: choose omniglot or barcodes")
 
@@ -104,7 +132,19 @@ class CompositionalBandits(World):
     def max_exposures(self) -> int:
         return self.repeats
 
+    @property
+    def writes_per_episode(self) -> int:
+        return 2 if self.stored == "both" else 1
+
+    def unseen(self) -> Self:
+        """Epochs of the size to be judged on, without the curriculum."""
+        judged = self.judged_classes or self.num_classes
+        return replace(self, num_classes=judged, judged_classes=0, exchange=0.0)
+
     def sample_epoch(self, key: Array) -> CompositionalTask:
+        return self.sample_while_learning(key, jnp.ones(()))
+
+    def sample_while_learning(self, key: Array, done: Array) -> CompositionalTask:
         order_key, class_key, drawing_key = jax.random.split(key, 3)
         half = self.num_classes // 2
         bag = Bag(half, self.repeats)
@@ -115,21 +155,41 @@ class CompositionalBandits(World):
             shown = self.scale * drawings_of(drawing_key, which, classes, met)
         else:
             shown = barcodes(class_key, self.num_classes, self.barcode_length)[classes]
-        return CompositionalTask(classes[HIGH], met[HIGH], met.T, jnp.moveaxis(shown, 0, 1))
+        stimuli = jnp.moveaxis(shown, 0, 1)  # (episodes, 2, context_size)
+        # Stimuli give way to those of the episodes before: of the same epoch, and of their kind.
+        steps = range(1, self.exchanges + 1 if self.exchange else 1)
+        others = [jnp.roll(stimuli, step, axis=0) for step in steps]
+        exchange = jnp.where(done < self.exchange_until, self.exchange, 0.0)
+        return CompositionalTask(
+            classes[HIGH],
+            met[HIGH],
+            classes.T,
+            met.T,
+            stimuli,
+            jnp.stack(others, axis=1) if others else stimuli[:, :0, None],
+            jnp.broadcast_to(exchange, stimuli.shape[:1]),
+        )
 
     def reset(self, key: Array, task: CompositionalTask) -> Trial:
-        return self._shuffle(key, jnp.zeros((), jnp.int32))
+        return self._shuffle(key, jnp.zeros((), jnp.int32), jnp.zeros(2, jnp.int32))
 
-    def _shuffle(self, key: Array, pulls: Array) -> Trial:
+    def _shuffle(self, key: Array, pulls: Array, exchanged: Array) -> Trial:
         high_at, query = draws.integers(key, 2, 0, 2)
-        return Trial(pulls, high_at, query)
+        if self.query != "random":
+            query = jnp.full((), HIGH if self.query == "high" else LOW)
+        return Trial(pulls, high_at, query, exchanged)
 
     def contexts(self, task: CompositionalTask) -> Array:
         return task.stimuli
 
     def observe(self, task: CompositionalTask, state: Trial) -> Observation:
-        in_place = jnp.where(state.high_at == 0, task.stimuli, task.stimuli[::-1])
-        return Observation(in_place.ravel(), state.query)
+        stimuli, context = task.stimuli, state.query
+        if self.exchange:
+            series = jnp.concatenate([task.stimuli[None], task.others])
+            stimuli = series[state.exchanged, jnp.array([HIGH, LOW])]
+            context = jnp.where(state.exchanged[state.query] == 0, state.query, -1)
+        in_place = jnp.where(state.high_at == 0, stimuli, stimuli[::-1])
+        return Observation(in_place.ravel(), context)
 
     def stored_under(self, task: CompositionalTask, state: Trial) -> Array:
         return jnp.array([HIGH, LOW]) if self.stored == "both" else state.query[None]
@@ -140,10 +200,20 @@ class CompositionalBandits(World):
         pay_key, next_key = jax.random.split(key)
         p_reward = jnp.where(action == state.high_at, self.p_high, self.p_low)
         reward = (jax.random.uniform(pay_key) < p_reward).astype(jnp.float32)
-        return self._shuffle(next_key, state.pulls + 1), reward
+        exchanged = state.exchanged
+        if self.exchange:
+            exchange_key, next_key = jax.random.split(next_key)
+            exchanged = self._exchange(exchange_key, task, exchanged)
+        return self._shuffle(next_key, state.pulls + 1, exchanged), reward
+
+    def _exchange(self, key: Array, task: CompositionalTask, exchanged: Array) -> Array:
+        happens, which = draws.uniform(key, 2)
+        row = jnp.where(which < self.exchange_high, HIGH, LOW)
+        more = (happens < task.exchange) & (exchanged[row] < self.exchanges)
+        return exchanged.at[row].add(more)
 
     def trace(self, task: CompositionalTask, state: Trial) -> CompositionalTrace:
-        return CompositionalTrace(state.query, task.exposures)
+        return CompositionalTrace(state.query, task.classes, task.exposures)
 
     def expected_rewards(self, task: CompositionalTask, state: Trial) -> Array:
         return jnp.where(jnp.arange(2) == state.high_at, self.p_high, self.p_low)

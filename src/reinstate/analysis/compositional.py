@@ -1,0 +1,73 @@
+"""Compositional bandits: does what is known of one stimulus help beside a stranger?"""
+
+from typing import Any
+
+import numpy as np
+
+from reinstate.analysis.exposures import exposure_scores
+from reinstate.analysis.intervals import over_seeds
+from reinstate.evaluation import Record
+from reinstate.tasks.compositional import HIGH, LOW
+
+
+def compositional_scores(record: Record) -> dict[str, Any]:
+    """Reward and regret by exposure, of the better known stimulus and of the one queried.
+
+    `by_exposure` counts an episode under the stimulus that was met more often. `by_queried` counts
+    each trial under the stimulus that the memory was asked for: of an exposure,
+
+        regret_t = Σ_{s ≤ t} mean over the trials s on which it was asked for.
+    """
+    exposures = np.asarray(record.trace.exposures)  # (seeds, epochs, episodes, steps, 2)
+    asked = np.asarray(record.trace.query)  # (seeds, epochs, episodes, steps)
+    met = _of_query(exposures, asked)
+    regret = np.asarray(record.best_expected_reward) - np.asarray(record.expected_reward)
+    by_trial = _by_exposure_and_trial(regret, met)  # (seeds, exposures, steps)
+    first = np.asarray(record.expected_reward)[..., 0]
+    return {
+        **exposure_scores(record._replace(exposure=exposures[..., 0, :].max(axis=-1))),
+        "by_queried": {
+            "regret": over_seeds(by_trial.sum(axis=-1)),
+            "regret_by_step": by_trial.cumsum(axis=-1).mean(axis=0).tolist(),
+        },
+        "first_pull": {
+            name: over_seeds(_where_queried(first, met[..., 0], asked[..., 0] == row))
+            for name, row in (("high", HIGH), ("low", LOW))
+        },
+        "r_by_trial": _by_exposure_and_trial(np.asarray(record.gates.r), met).mean(axis=0).tolist(),
+        "retrieval": retrieval_of_stimuli(record),
+    }
+
+
+def retrieval_of_stimuli(record: Record) -> dict[str, Any] | None:
+    """Of queries for a class met before: how often an episode with that class came back."""
+    retrieved = np.asarray(record.retrieved)  # (seeds, epochs, episodes, steps)
+    if np.all(retrieved < 0):
+        return None
+    asked = np.asarray(record.trace.query)
+    classes = np.asarray(record.trace.classes)  # (seeds, epochs, episodes, steps, 2)
+    known = _of_query(np.asarray(record.trace.exposures), asked) > 0
+    then = np.take_along_axis(classes, np.maximum(retrieved, 0)[..., None], axis=2)
+    same = np.any(then == _of_query(classes, asked)[..., None], axis=-1) & (retrieved >= 0)
+    return over_seeds(np.array([s[k].mean() for s, k in zip(same, known, strict=True)]))
+
+
+def _of_query(of_both: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Of the high and the low stimulus, the one that the memory was asked for."""
+    return np.take_along_axis(of_both, asked[..., None], axis=-1)[..., 0]
+
+
+def _by_exposure_and_trial(values: np.ndarray, met: np.ndarray) -> np.ndarray:
+    """Means over epochs and episodes, (seeds, exposures, steps)."""
+    shared = range(int(met.max()) + 1)
+    return np.stack(
+        [np.mean(values, axis=(1, 2), where=met == exposure) for exposure in shared], axis=1
+    )
+
+
+def _where_queried(first: np.ndarray, met: np.ndarray, here: np.ndarray) -> np.ndarray:
+    """Of episodes whose first query is of one kind, by its exposure: (seeds, exposures)."""
+    shared = range(int(met.max()) + 1)
+    return np.stack(
+        [np.mean(first, axis=(1, 2), where=(met == exposure) & here) for exposure in shared], axis=1
+    )

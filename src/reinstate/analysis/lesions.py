@@ -1,0 +1,26 @@
+"""Memories with something wrong, to see what an agent owes to a sound one."""
+
+from dataclasses import dataclass, fields
+from typing import Self
+
+import jax.numpy as jnp
+from jax import Array
+
+from reinstate.memory import DND, Memory, Retrieval
+
+
+@dataclass(frozen=True)
+class Misfiled(DND):
+    """Every query brings back what was stored under another key, half of the memory further on."""
+
+    @classmethod
+    def like(cls, dnd: DND) -> Self:
+        """With the settings of a sound memory."""
+        return cls(**{field.name: getattr(dnd, field.name) for field in fields(DND)})
+
+    def read(self, memory: Memory, query: Array) -> tuple[Retrieval, Memory]:
+        found, after = super().read(memory, query)
+        filled = jnp.maximum(jnp.sum(memory.written > 0), 1)
+        slots = (found.slots + filled // 2) % filled  # they fill in order
+        value = found.weights @ memory.values[slots]
+        return found._replace(value=value, slots=slots, written=memory.written[slots]), after

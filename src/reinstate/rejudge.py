@@ -1,0 +1,77 @@
+"""Recorded results, judged anew from the numbers of their single seeds.
+
+What was measured stays as it is. Intervals, shares of ceilings and checks are made by the rules of
+this version, which may not be those of the version that recorded them.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from reinstate import figures, reproduction
+from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.mazes import without_nan
+from reinstate.analysis.participants import t_test
+from reinstate.analysis.stay import over_each_cell
+from reinstate.experiments.base import Experiment
+from reinstate.page.sources import understood
+from reinstate.reproduction import find_experiment
+from reinstate.runs import provenance, read_json, write_json
+
+
+def rejudge_file(path: Path) -> dict[str, Any]:
+    """Rewrite a results.json (or the one in a folder) and redraw the figures beside it.
+
+    A file of any other name is rewritten alone: figures have the names of a reproduction's.
+    """
+    file = path / "results.json" if path.is_dir() else path
+    with understood(file):
+        document = rejudge(read_json(file))
+        if file.name == "results.json":
+            draw(find_experiment(document["experiment"]), document, file.parent)
+    write_json(file, document)  # last, as in a reproduction
+    return document
+
+
+def rejudge(document: dict[str, Any]) -> dict[str, Any]:
+    """The same results with intervals, shares and checks of this version, which it names."""
+    experiment = find_experiment(str(document["experiment"]))
+    parts = {name: _renewed(document[name]) for name in ("agents", "baselines")}
+    reproduction._add_shares(experiment, parts["agents"], document["optimum"])
+    rivals = document["optimum"], parts["baselines"]
+    checks = reproduction._checks(experiment, parts["agents"], *rivals)
+    program = provenance()
+    by = {name: program[name] for name in ("version", "commit")}
+    return {**document, **parts, "checks": checks, "rejudged": by}
+
+
+def draw(experiment: Experiment, document: dict[str, Any], out: Path) -> None:
+    """All figures of a reproduction."""
+    figures.save(figures.training_curves(document, experiment.title), out / "training-curves")
+    for stem, figure in experiment.figures.items():
+        figures.save(figure(document), out / stem)
+
+
+def _renewed(value: Any) -> Any:
+    """The value with every summary in it, however deep, made anew from what it summarises."""
+    if isinstance(value, list):
+        # Of numbers there are many, and nothing in them to renew.
+        return [_renewed(each) for each in value] if _any_dict(value) else value
+    if not isinstance(value, dict):
+        return value
+    if "per_seed" in value:
+        return _summary(value)
+    if "per_participant" in value:
+        return {**value, **over_each_cell(value["per_participant"])}
+    return {name: _renewed(each) for name, each in value.items()}
+
+
+def _any_dict(values: list[Any]) -> bool:
+    return any(isinstance(each, dict) for each in values)
+
+
+def _summary(old: dict[str, Any]) -> dict[str, Any]:
+    """Weights of the choice model keep the t-interval that stands beside their t-test."""
+    if "t" not in old:
+        return {**old, **without_nan(over_seeds(old["per_seed"]))}
+    # A learning rate is not tested against 0, and its interval is cut where it cannot be.
+    return old if old["t"] is None else {**old, **t_test(old["per_seed"])}

@@ -1,0 +1,1 @@
+"""Which hyper-parameters suit an experiment: many settings trained side by side."""

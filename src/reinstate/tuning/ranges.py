@@ -1,0 +1,95 @@
+"""What is searched: four of the learner's settings that no shape depends on."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from reinstate.errors import UserError
+from reinstate.learner import A2C, Rates
+
+
+class Setting(NamedTuple):
+    """One point of the search, under the names of A2C."""
+
+    learning_rate: float
+    entropy_cost: float
+    discount: float
+    value_cost: float
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Where settings are drawn from, each hyper-parameter on its own."""
+
+    learning_rate: tuple[float, float] = (1e-3, 3e-2)
+    """Lowest and highest learning rate; log-uniform in between."""
+    entropy_cost: tuple[float, float] = (3e-3, 0.3)
+    """Lowest and highest entropy cost at the start; log-uniform in between."""
+    discount: tuple[float, ...] = (0.7, 0.8, 0.9, 1.0)
+    """Discounts to choose from."""
+    value_cost: tuple[float, ...] = (0.05, 0.2, 0.5, 1.0)
+    """Weights of the value loss to choose from."""
+
+    def __post_init__(self) -> None:
+        _require_span("learning_rate", self.learning_rate)
+        _require_span("entropy_cost", self.entropy_cost)
+        _require_choices("discount", self.discount, 1.0)
+        _require_choices("value_cost", self.value_cost, math.inf)
+
+    def draw(self, rng: np.random.Generator) -> Setting:
+        """Numbers are rounded to what tables show, so that they can be typed in again."""
+        return Setting(
+            learning_rate=_log_uniform(rng, *self.learning_rate),
+            entropy_cost=_log_uniform(rng, *self.entropy_cost),
+            discount=float(rng.choice(self.discount)),
+            value_cost=float(rng.choice(self.value_cost)),
+        )
+
+
+def _require_span(name: str, span: tuple[float, float]) -> None:
+    low, high = span
+    if not 0 < low <= high < math.inf:
+        raise UserError(
+            f"ranges.{name} must be two positive numbers, the lower first, not {low} {high}"
+        )
+
+
+def _require_choices(name: str, choices: tuple[float, ...], most: float) -> None:
+    if not choices:
+        raise UserError(f"ranges.{name} needs at least one number to choose from")
+    for choice in choices:
+        if not (0 <= choice <= most and math.isfinite(choice)):
+            within = "0 or more" if most == math.inf else f"between 0 and {most:g}"
+            raise UserError(f"ranges.{name} must be {within}, not {choice}")
+
+
+def _log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
+    return float(f"{math.exp(rng.uniform(math.log(low), math.log(high))):.3g}")
+
+
+def own_setting(learner: A2C) -> Setting:
+    """Where the learner's own settings stand."""
+    return Setting(*(getattr(learner, name) for name in Setting._fields))
+
+
+def rates_of(setting: Setting, learner: A2C) -> Rates:
+    """A setting in full: rates fall to the same share of their start as the learner's own do."""
+
+    def end(start: float, own_start: float, own_end: float) -> float:
+        return own_end * start / own_start if own_start else own_end
+
+    return Rates(
+        **setting._asdict(),
+        learning_rate_end=end(
+            setting.learning_rate, learner.learning_rate, learner.learning_rate_end
+        ),
+        entropy_cost_end=end(setting.entropy_cost, learner.entropy_cost, learner.entropy_cost_end),
+    )
+
+
+def as_options(rates: Rates) -> str:
+    """The same as options of `reinstate train` and `reinstate reproduce`."""
+    words = [f"--learner.{n.replace('_', '-')} {v:.6g}" for n, v in rates._asdict().items()]
+    return " ".join(words)

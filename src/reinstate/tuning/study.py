@@ -1,0 +1,202 @@
+"""Settings that change shapes or programs, varied by Optuna: each of its trials is a whole search.
+
+    OUT/search.json                   what was varied, and the best of every trial
+    OUT/journal.log                   Optuna's own record, from which a second call continues
+    OUT/hidden_size=25,lanes=16/      the search at these values, as `search` leaves it
+
+Folders are named by their values: a trial that was interrupted, or is proposed again, goes on from
+what is there.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from reinstate import devices
+from reinstate.agent import Network
+from reinstate.errors import UserError, nearest
+from reinstate.experiments.base import Experiment
+from reinstate.learner import A2C
+from reinstate.progress import Reporter
+from reinstate.runs import provenance, write_json
+from reinstate.settings import Settings
+from reinstate.tuning.search import SCORE, Search, earlier, identity, require_agents, search
+
+VARIABLE = {  # name → the part of Settings that has it
+    "hidden_size": "network",
+    "lanes": "learner",
+    "episodes_per_update": "learner",
+    "optimizer": "learner",
+    "max_grad_norm": "learner",
+}
+_TYPES = {**get_type_hints(Network), **get_type_hints(A2C)}
+
+Values = dict[str, Any]  # name → value, of one trial
+
+
+@dataclass(frozen=True)
+class Study:
+    """What Optuna varies, and how many trials it has in all."""
+
+    trials: int
+    vary: dict[str, tuple[Any, ...]]
+
+    def combinations(self) -> list[Values]:
+        chosen = product(*self.vary.values())
+        return [dict(zip(self.vary, values, strict=True)) for values in chosen]
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether there are trials enough for every combination."""
+        return math.prod(len(choices) for choices in self.vary.values()) <= self.trials
+
+
+def read_vary(words: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    """NAME=A,B words as choices of each name."""
+    vary: dict[str, tuple[Any, ...]] = {}
+    for word in words:
+        name, _, values = word.partition("=")
+        if name not in VARIABLE:
+            raise UserError(f"--vary: {nearest('setting', name, VARIABLE)}")
+        if name in vary or not values:
+            raise UserError(f"--vary takes each name once, as in lanes=16,32, not {word!r}")
+        vary[name] = tuple(dict.fromkeys(_read(name, value) for value in values.split(",")))
+    return vary
+
+
+def _read(name: str, value: str) -> Any:
+    kind = _TYPES[name]
+    if get_args(kind):  # a Literal
+        return value
+    try:
+        return kind(value)
+    except ValueError:
+        raise UserError(f"--vary {name} takes {kind.__name__} values, not {value!r}") from None
+
+
+def with_values(settings: Settings, values: Values) -> Settings:
+    for name, value in values.items():
+        part = VARIABLE[name]
+        settings = replace(settings, **{part: replace(getattr(settings, part), **{name: value})})
+    return settings
+
+
+def study(
+    experiment: Experiment,
+    preset: str,
+    agents: Sequence[str],
+    settings: Settings,
+    asked: Search,
+    wanted: Study,
+    out: Path,
+    reporter: Reporter,
+    *,
+    command: str,
+) -> dict[str, Any]:
+    """A search at each combination that Optuna proposes; the best reward of each is its value."""
+    optuna = _optuna()
+    for name, choices in wanted.vary.items():
+        for choice in choices:
+            require_agents(agents, with_values(settings, {name: choice}))
+    same = {
+        **identity(experiment, agents[0], settings, asked),
+        "rounds_each": asked.rounds,
+        "vary": {name: list(choices) for name, choices in wanted.vary.items()},
+    }
+    document = earlier(out, same, "studied") or {"studied": []}
+    document |= {"preset": preset, "score": SCORE, "command": command, **same}
+    document |= {**provenance(), "device": devices.describe()}
+    write_json(out / "search.json", document)  # whose folder this is, before it fills
+
+    def run(values: Values) -> float | None:
+        folder = ",".join(f"{name}={value}" for name, value in values.items())
+        varied = with_values(settings, values)
+        reporter.note(folder)
+        found = search(
+            experiment, preset, agents, varied, asked, out / folder, reporter, command=command
+        )
+        _note(document, values, folder, found)
+        write_json(out / "search.json", document)
+        return found["best"] and found["best"]["reward"]
+
+    _optimize(optuna, out / "journal.log", wanted, asked.seed, run)
+    return document
+
+
+def _note(document: dict[str, Any], values: Values, folder: str, found: dict[str, Any]) -> None:
+    """Put a trial into the document, the best first."""
+    kept = {name: found[name] for name in ("best", "standing", "seconds")}
+    rows = [row for row in document["studied"] if row["folder"] != folder]
+    rows.append({"values": values, "folder": folder, **kept})
+    rows.sort(key=lambda row: row["best"]["reward"] if row["best"] else -math.inf, reverse=True)
+    document["studied"], document["best"] = rows, rows[0]
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise UserError(
+            '--optuna needs Optuna: pip install "reinstate[tune]", or leave it out'
+        ) from None
+    return optuna
+
+
+def _optimize(
+    optuna: Any, journal: Path, wanted: Study, seed: int, run: Callable[[Values], float | None]
+) -> None:
+    """Up to so many trials in the journal, those of earlier calls included."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # it logs every interruption in full
+    backend = optuna.storages.journal.JournalFileBackend(str(journal))
+    known = optuna.create_study(
+        storage=optuna.storages.JournalStorage(backend),
+        study_name="reinstate",
+        direction="maximize",
+        load_if_exists=True,
+    )
+    # A sampler starts from its seed in every call: the next call's must not repeat the last one's.
+    known.sampler = optuna.samplers.TPESampler(seed=seed + len(known.trials))
+    _enqueue(optuna, known, wanted)
+
+    def objective(trial: Any) -> float:
+        values = {name: trial.suggest_categorical(name, c) for name, c in wanted.vary.items()}
+        reward = run(values)
+        if reward is None:
+            raise optuna.TrialPruned("no setting stayed finite")
+        return reward
+
+    # Proposals may repeat, so that only what waits tells which combinations are left.
+    waiting, finished = _in_state(optuna, known, "WAITING"), _finished(optuna, known)
+    left = len(waiting) if wanted.exhaustive else wanted.trials - len(finished)
+    if left > 0:
+        known.optimize(objective, n_trials=left)
+
+
+def _in_state(optuna: Any, known: Any, *names: str) -> list[Any]:
+    states = tuple(optuna.trial.TrialState[name] for name in names)
+    trials: list[Any] = known.get_trials(deepcopy=False, states=states)
+    return trials
+
+
+def _finished(optuna: Any, known: Any) -> list[Any]:
+    return _in_state(optuna, known, "COMPLETE", "PRUNED")
+
+
+def _enqueue(optuna: Any, known: Any, wanted: Study) -> None:
+    """What comes before any proposal: what an interrupted call was at, lest it count as done; and
+    every combination, if there are trials enough.
+    """
+    settled = [trial.params for trial in _finished(optuna, known)]
+    waiting = _in_state(optuna, known, "WAITING")
+    settled += [trial.system_attrs.get("fixed_params") for trial in waiting]
+    killed, stopped = (_in_state(optuna, known, name) for name in ("RUNNING", "FAIL"))
+    due = [trial.params for trial in (*killed, *stopped)]
+    for trial in killed:
+        known.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+    for values in due + (wanted.combinations() if wanted.exhaustive else []):
+        if values and values not in settled:
+            known.enqueue_trial(values)
+            settled.append(values)
