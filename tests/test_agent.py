@@ -150,6 +150,38 @@ def test_actions_are_told_apart() -> None:
     assert len(seen) == 4
 
 
+@pytest.mark.parametrize("name", PLAIN)
+def test_joint_feedback_adds_an_input_for_each_action(name: str) -> None:
+    joint = shapes(name, Network(hidden_size=5, feedback="joint"), WORLD)
+    assert input_size(joint) == input_size(shapes(name, SMALL, WORLD)) + 3
+    assert joint.joint_feedback and not make(name).joint_feedback
+
+
+@pytest.mark.parametrize("reward", [1.0, 0.0, -2.0])
+def test_joint_feedback_is_the_reward_in_the_place_of_the_action(reward: float) -> None:
+    agent = make("l2rl-context", Network(hidden_size=5, feedback="joint"))
+    state, _ = act(agent, last_reward=jnp.array(reward))
+    apart = [0.3, 0.0, 1.0, 0.0, reward]  # feature, action, reward
+    x = jnp.array([*apart, 0.0, reward, 0.0, *inputs()["context"].tolist()])
+    np.testing.assert_allclose(state, agent.cell(x, a_state())[0], rtol=1e-5)
+    # Before the first action there is none to be rewarded.
+    state, _ = act(agent, last_action=jnp.array(-1), last_reward=jnp.array(reward))
+    x = x.at[jnp.array([2, 6])].set(0.0)
+    np.testing.assert_allclose(state, agent.cell(x, a_state())[0], rtol=1e-5)
+
+
+def test_separate_feedback_is_the_action_and_the_reward() -> None:
+    agent = make("l2rl-context")
+    state, _ = act(agent)
+    x = jnp.array([0.3, 0.0, 1.0, 0.0, 1.0, *inputs()["context"].tolist()])
+    np.testing.assert_allclose(state, agent.cell(x, a_state())[0], rtol=1e-5)
+
+
+def test_unknown_feedback_is_refused() -> None:
+    with pytest.raises(UserError, match="unknown feedback 'both': choose separate or joint"):
+        Network(feedback="both")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("learned", [False, True])
 def test_an_episode_starts_from_zero_before_training(learned: bool) -> None:
     network = Network(hidden_size=5, learned_start=learned)

@@ -46,7 +46,7 @@ def assert_refused(said: Said, message: str) -> None:
 def test_help(command: Command, line: str) -> None:
     said = command(line)
     assert said.code == 0 and said.err == ""
-    for verb in ("reproduce", "train", "evaluate", "list"):
+    for verb in ("reproduce EXP", "reproduce all", "train", "evaluate", "rejudge", "tune", "list"):
         assert f"\n  {verb}" in said.out
     assert all(len(row) <= 100 for row in said.out.splitlines())
 

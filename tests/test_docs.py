@@ -208,9 +208,19 @@ def test_claims_and_numbers_are_those_of_the_file(extension: Any) -> None:
     recorded = extension("recorded")
     results = read_json(ROOT / "results/two-step/results.json")
     _, _, *rows = recorded.table("claims", ["two-step"]).splitlines()
-    holds = [row.removesuffix(" |").rpartition(" ")[2] for row in rows]
+    cells = [row.strip("| ").split(" | ") for row in rows]
+    holds = [cell[-1] for cell in cells]
     assert holds == ["yes" if check["holds"] else "no" for check in results["checks"]]
     assert "no" in holds
+    check = next(check for check in results["checks"] if check["paper"] and check["ci95"])
+    low, high = check["ci95"]
+    assert [
+        check["section"],
+        check["paper"],
+        f"{check['claim']}: {check['bound']}",
+        f"{check['value']:.3f} [{low:.3f}, {high:.3f}]",
+        "yes",
+    ] in cells
     mean = results["agents"]["epl2rl"]["reward"]["mean"]
     assert recorded.number("two-step agents.epl2rl.reward.mean .3f") == f"{mean:.3f}"
     with pytest.raises(KeyError):

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 
 from reinstate.agent import make_agent
+from reinstate.analysis.lesions import Misfiled
 from reinstate.errors import UserError
-from reinstate.evaluation import Evaluation, Record, evaluate
+from reinstate.evaluation import Arena, Evaluation, Record, evaluate, evaluate_in
+from reinstate.memory import DND, Memory
 from reinstate.reproduction import load_state, record_of
 from tiny import TINY, trained_run
 
@@ -88,6 +91,59 @@ def test_the_memory_finds_a_context_that_comes_back(uniform: Record) -> None:
     assert (uniform.distance[novel] > 0.01).all()
     for gate in (uniform.gates.i, uniform.gates.f, uniform.gates.r):
         assert ((gate > 0) & (gate < 1)).all()
+
+
+class Forgetful(DND):
+    """A memory that is never filled."""
+
+    def write(self, memory: Memory, key: jax.Array, value: jax.Array) -> Memory:
+        return memory
+
+
+def judged(dnd: DND, *recall: float) -> list[Record]:
+    """One agent with random weights and strong opinions, on the same keys each time."""
+    agent = make_agent("epl2rl", TINY.task, TINY.network, key=jax.random.key(0))
+    agent = eqx.tree_at(lambda a: a.head.weight, agent, replace_fn=lambda w: 20 * w)
+    agent = eqx.tree_at(lambda a: a.cell.weight, agent, replace_fn=lambda w: 3 * w)
+
+    @eqx.filter_jit
+    def judge(share: Any) -> Record:
+        arena = Arena(TINY.task, dnd, share)
+        return evaluate_in(arena, agent, Evaluation(epochs=40), jnp.array(1))
+
+    return [jax.tree.map(np.asarray, judge(jnp.array(share))) for share in recall]
+
+
+@pytest.fixture(scope="module")
+def sound_and_cleared() -> list[Record]:
+    return judged(TINY.memory, 1.0, 0.0)
+
+
+def test_with_recall_at_0_a_memory_is_as_if_it_were_never_filled(
+    sound_and_cleared: list[Record],
+) -> None:
+    sound, cleared = sound_and_cleared
+    (never,) = judged(Forgetful(capacity=6), 1.0)
+    for name in ("context_id", "action", "reward", "expected_reward"):
+        np.testing.assert_array_equal(getattr(cleared, name), getattr(never, name))
+    np.testing.assert_allclose(cleared.gates, never.gates, rtol=1e-6)
+    assert np.all(never.retrieved == -1) and np.all(cleared.retrieved[:, 1:] >= 0)
+    # The tasks and all chance are the same: whatever differs is owed to the memory.
+    np.testing.assert_array_equal(sound.context_id, cleared.context_id)
+    np.testing.assert_array_equal(sound.action[:, 0], cleared.action[:, 0])
+    assert (sound.action[:, 1:] != cleared.action[:, 1:]).mean() > 0.05
+
+
+def test_a_misfiled_memory_brings_back_another_context(sound_and_cleared: list[Record]) -> None:
+    (lesion,) = judged(Misfiled.like(TINY.memory), 1.0)
+    np.testing.assert_array_equal(lesion.context_id, sound_and_cleared[0].context_id)
+    right = {}
+    for name, record in (("sound", sound_and_cleared[0]), ("misfiled", lesion)):
+        contexts, back = np.asarray(record.context_id), np.asarray(record.retrieved)[..., 0]
+        several = [[len(set(epoch[:n])) > 1 for n in range(6)] for epoch in contexts.tolist()]
+        known = np.array(several) & (np.asarray(record.exposure) > 0)
+        right[name] = (np.take_along_axis(contexts, back, axis=1) == contexts)[known]
+    assert right["sound"].all() and not right["misfiled"].any()
 
 
 def test_weights_are_frozen(tmp_path: Path) -> None:

@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from reinstate.agent import AGENTS
 from reinstate.analysis.intervals import over_seeds
 from reinstate.choice_figures import stay_panels, weights_in_training
 from reinstate.figures import (
+    COLOURS,
+    LABELS,
     gates_over_epoch,
     regret_curves,
     save,
@@ -54,6 +57,12 @@ def test_curves_are_the_means_and_the_seeds(results: dict[str, Any]) -> None:
     assert legend is not None
     labels = [text.get_text() for text in legend.get_texts()]
     assert labels == ["epL2RL (1.25 frozen)", "L2RL (1.25 frozen)", "my-own (1.25 frozen)"]
+
+
+def test_every_agent_has_a_label_and_a_colour_of_its_own() -> None:
+    for names in (LABELS, COLOURS):
+        assert names.keys() == AGENTS.keys() and len(set(names.values())) == len(AGENTS)
+    assert LABELS["epl2rl-input-4"] == "epL2RL, memory as 4 inputs"
 
 
 def test_the_lowest_line_has_its_label_below(results: dict[str, Any]) -> None:

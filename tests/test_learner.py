@@ -15,10 +15,11 @@ from reinstate.agent import Network
 from reinstate.cell import Gates
 from reinstate.devices import over_seeds
 from reinstate.errors import UserError
-from reinstate.learner import A2C, Learner, TrainState, a2c_loss, returns
+from reinstate.learner import A2C, EpochMetrics, Learner, TrainState, a2c_loss, returns
 from reinstate.memory import DND
 from reinstate.rollout import Step, new_lives, play
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.compositional import CompositionalBandits
 
 WORLD = BarcodeBandits(num_arms=2, pulls=3, num_contexts=2, repeats=2, barcode_length=3)
 SETTINGS = A2C(lanes=4, epochs=3)
@@ -167,6 +168,29 @@ def test_recall_is_switched_on_once(share: float, withheld: int) -> None:
         [jnp.broadcast_to(one._recall(one._done(jnp.array(e))), 4) for e in range(5)]
     )
     np.testing.assert_array_equal(recall, [0.0] * withheld + [1.0] * (20 - withheld))
+
+
+def test_tasks_follow_the_curriculum_through_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stimuli are exchanged in epochs that start before 55% of training, and in none after."""
+    world = CompositionalBandits(
+        num_classes=4, repeats=2, pulls=2, stimuli="barcodes", exchange=0.5, exchange_until=0.55
+    )
+    one = Learner(world, "epl2rl", NETWORK, DND(capacity=4), replace(SETTINGS, epochs=4))
+
+    def look(carry: Any, segment: Any) -> tuple[Any, EpochMetrics]:
+        """In place of an update."""
+        exchange = segment[0].exchange  # (episodes a segment, lanes)
+        assert exchange.shape == (1, 4)
+        seen = jnp.max(exchange)
+        return carry, EpochMetrics(seen, seen, seen, seen, jnp.array(True))
+
+    monkeypatch.setattr(one, "_update", look)
+    state, train_epoch = one.init(jnp.array(0)), jax.jit(one.train_epoch)
+    seen = []
+    for _ in range(4):
+        state, metrics = train_epoch(state)
+        seen.append(float(metrics.reward))
+    assert seen == [0.5, 0.5, 0.5, 0.0]  # the third starts at 50%
 
 
 def r_gate(state: TrainState) -> tuple[np.ndarray, np.ndarray]:

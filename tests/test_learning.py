@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 
 from reinstate.agent import Network
+from reinstate.analysis.compositional import compositional_scores
 from reinstate.baselines.bandits import one_exposure
 from reinstate.devices import over_seeds
-from reinstate.evaluation import Evaluation, Record
-from reinstate.experiments import two_step
+from reinstate.evaluation import Arena, Evaluation, Record, evaluate_in
+from reinstate.experiments import compositional_bandits, two_step
 from reinstate.experiments.barcode_bandits import QUICK
+from reinstate.learner import TrainState
 from reinstate.reproduction import record_of
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.compositional import CompositionalBandits
 
 SETTINGS = replace(
     QUICK,
@@ -37,6 +40,19 @@ TWO_STEP = replace(
 # Of the ideal observer that counts all that it has seen, but for the cues; chance is .5.
 CUED_WITHOUT_MEMORY = 0.638
 
+COMPOSITIONAL = replace(
+    compositional_bandits.QUICK,
+    task=CompositionalBandits(
+        num_classes=6, repeats=4, pulls=5, stimuli="barcodes", barcode_length=4, stored="both",
+        exchange=0.5, exchanges=3, exchange_until=0.4,
+    ),
+    seeds=1,
+    learner=replace(
+        compositional_bandits.QUICK.learner, lanes=32, epochs=1200, recall_from=0.4
+    ),
+    evaluation=Evaluation(epochs=100),
+)  # fmt: skip
+
 
 @pytest.fixture(scope="module", autouse=True)
 def optimised() -> Iterator[None]:
@@ -46,14 +62,18 @@ def optimised() -> Iterator[None]:
     jax.config.update("jax_disable_most_optimizations", True)
 
 
-def learned(name: str, settings: Settings) -> Record:
-    """An agent trained, and judged with frozen weights."""
+def trained(name: str, settings: Settings) -> TrainState:
     learner = settings.make_learner(name)
     state = over_seeds(learner.init, settings.seeds)(jnp.array(settings.seed_range))
     train_epoch = over_seeds(learner.train_epoch, settings.seeds)
     for _ in range(settings.learner.epochs):
         state, _ = train_epoch(state)
-    return record_of(name, settings, state)
+    return state
+
+
+def learned(name: str, settings: Settings) -> Record:
+    """An agent trained, and judged with frozen weights."""
+    return record_of(name, settings, trained(name, settings))
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +111,27 @@ def test_a_cue_brings_back_what_an_episode_paid() -> None:
     uncued, cued = np.split(episodes, 2, axis=2)
     assert cued.mean() > CUED_WITHOUT_MEMORY + 0.04
     assert uncued.mean() > 0.61  # from one episode to the next, by the LSTM alone
+
+
+def test_what_is_known_of_one_stimulus_helps_beside_any_other() -> None:
+    """Compositional bandits: the first pull, asked for a stimulus met before (chance: .5).
+
+    SEEDS
+    """
+    params = jax.tree.map(lambda x: x[0], trained("epl2rl", COMPOSITIONAL).params)
+    agent = COMPOSITIONAL.make_learner("epl2rl").agent(params)
+
+    @jax.jit
+    def judge(recall: jax.Array) -> Record:
+        arena = Arena(COMPOSITIONAL.task.unseen(), COMPOSITIONAL.memory, recall)  # type: ignore[arg-type]
+        return evaluate_in(arena, agent, COMPOSITIONAL.evaluation, jnp.array(0))
+
+    def first_pulls(recall: float) -> np.ndarray:
+        """By kind, high and low, over the later exposures."""
+        record = jax.tree.map(lambda x: np.asarray(x)[None], judge(jnp.array(recall)))
+        found = compositional_scores(record)["first_pull"]
+        return np.array([np.mean(found[kind]["mean"][1:]) for kind in ("high", "low")])
+
+    with_memory, cleared = first_pulls(1.0), first_pulls(0.0)
+    assert with_memory.mean() > 0.62 and with_memory.min() > 0.57
+    np.testing.assert_allclose(cleared, 0.5, atol=0.08)

@@ -70,6 +70,38 @@ def test_memory_holds_the_state_that_has_seen_the_last_reward() -> None:
     assert int((memory.written > 0).sum()) == WORLD.num_contexts
 
 
+@pytest.mark.parametrize(
+    ("dnd", "slots"),
+    [
+        (DND(capacity=2000), 9),  # three contexts, three times each
+        (DND(capacity=9), 9),
+        (DND(capacity=4), 4),  # one that forgets goes on forgetting
+        (DND(capacity=20, k=12), 12),  # neighbours need as many slots
+    ],
+)
+def test_a_memory_has_no_more_slots_than_an_epoch_can_fill(dnd: DND, slots: int) -> None:
+    def make(world: BarcodeBandits) -> Memory:
+        return jax.eval_shape(lambda: new_life(world, an_agent("epl2rl"), dnd)).memory
+
+    assert make(WORLD).keys.shape == (slots, WORLD.context_size)
+    assert make(WORLD).written.shape == (slots,)
+    twice = make(TwoKeys(num_arms=3, pulls=4, num_contexts=3, repeats=3, barcode_length=4))
+    assert len(twice.keys) == min(dnd.capacity, 18)
+
+
+def test_slots_that_stay_empty_change_nothing() -> None:
+    """An epoch with the fitted memory, and with one of 50 slots made by hand."""
+    dnd, agent, key = DND(capacity=50, k=2), an_agent("epl2rl"), jax.random.key(5)
+    fitted = new_life(WORLD, agent, dnd)
+    roomy = fitted._replace(memory=dnd.empty(WORLD.context_size, NETWORK.hidden_size))
+    assert len(fitted.memory.keys) == 9 and len(roomy.memory.keys) == 50
+    tasks, run = WORLD.sample_epoch(key), jax.jit(partial(play, WORLD, agent, dnd))
+    (after, few), (after_too, many) = (run(life, tasks, key) for life in (fitted, roomy))
+    jax.tree.map(np.testing.assert_array_equal, few, many)
+    np.testing.assert_array_equal(after.memory.values, after_too.memory.values[:9])
+    assert not np.any(after_too.memory.written[9:])
+
+
 def test_nothing_crosses_episodes_without_a_memory() -> None:
     _, memory, steps = an_epoch("l2rl", jax.random.key(0))
     np.testing.assert_array_equal(steps.logits[:, 0], steps.logits[:1, 0].repeat(9, axis=0))
@@ -235,6 +267,10 @@ def test_the_episode_whose_state_came_back_is_known() -> None:
 
 class TwoKeys(BarcodeBandits):
     """Shows one context and stores the episode under two."""
+
+    @property
+    def writes_per_episode(self) -> int:
+        return 2
 
     def contexts(self, task: BanditTask) -> Array:
         return jnp.stack([task.context, 1 - task.context])

@@ -1,9 +1,10 @@
 """The search trains what `train` would, keeps what it finished, and ranks the preset honestly."""
 
+import functools
 import json
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -19,11 +20,12 @@ from reinstate.commands_tune import tune_command
 from reinstate.devices import over_seeds
 from reinstate.errors import UserError
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.learner import EpochMetrics, Rates
+from reinstate.learner import EpochMetrics, Rates, TrainState
 from reinstate.progress import Bar
 from reinstate.runs import read_json
 from reinstate.settings import Settings
 from reinstate.training import Stopped
+from reinstate.tuning import side_by_side
 from reinstate.tuning.ranges import Ranges, Setting, own_setting, rates_of
 from reinstate.tuning.search import Search, ranked, search
 from reinstate.tuning.side_by_side import SideBySide
@@ -39,6 +41,24 @@ OTHER = Setting(learning_rate=0.2, entropy_cost=0.3, discount=0.2, value_cost=2.
 def go(out: Path, asked: Search = TWO, settings: Settings = TINY, *others: str) -> dict[str, Any]:
     agents = [AGENT, *others]
     return search(BARCODE_BANDITS, "quick", agents, settings, asked, out, SILENT, command="x")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_once() -> Iterator[None]:
+    """Tracing, too, costs more than training: searches with equal settings share their programs."""
+    programs: dict[Any, Any] = {}
+    compile_anew = SideBySide.compile
+
+    def compiled(self: SideBySide, rates: Rates, state: TrainState) -> Any:
+        what = self.agent, self.settings, self.num_settings
+        if what not in programs:
+            programs[what] = compile_anew(self, rates, state)
+        return programs[what]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SideBySide, "compile", compiled)
+        patch.setattr(side_by_side, "over_seeds", functools.cache(over_seeds))
+        yield
 
 
 @pytest.fixture
@@ -67,17 +87,16 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
 
 def test_side_by_side_is_each_setting_alone() -> None:
     """All metrics of all epochs, of the preset's neighbour: only its own rates may touch it."""
-    settings = replace(TINY, learner=replace(TINY.learner, learning_rate_end=0.005))
-    program = SideBySide(AGENT, settings, 2)
-    both = own_setting(settings.learner), OTHER
-    rates = [rates_of(setting, settings.learner) for setting in both]
+    falling = replace(TINY.learner, learning_rate_end=0.005)
+    program = SideBySide(AGENT, TINY, 2)
+    rates = [rates_of(setting, falling) for setting in (own_setting(falling), OTHER)]
     each, state = program.start(rates)
-    alone = replace(settings, learner=replace(settings.learner, **rates[1]._asdict()))
+    alone = replace(TINY, learner=replace(TINY.learner, **rates[1]._asdict()))
     assert alone.learner.learning_rate_end == pytest.approx(0.1)  # half, as the preset's
     learner = alone.make_learner(AGENT)
     own = over_seeds(learner.init, 2)(jnp.array(alone.seed_range))
     together, apart = program.compile(each, state), over_seeds(learner.train_epoch, 2)
-    for _ in range(settings.learner.epochs):
+    for _ in range(TINY.learner.epochs):
         (state, metrics), (own, expected) = together(each, state), apart(own)
         for ours, theirs in zip(metrics, expected, strict=True):
             np.testing.assert_allclose(ours[2:], theirs, rtol=1e-3, atol=1e-5)

@@ -330,5 +330,5 @@ def test_mistakes_in_inputs(
 @pytest.mark.parametrize("name", ["epl2rl-input", "epl2rl-input-2"])
 def test_a_compressed_memory_has_the_ceiling_of_the_whole(name: str) -> None:
     results: dict[str, Any] = {n: {"reward": {"mean": 3.0}} for n in (name, "l2rl")}
-    reproduction._add_shares(BARCODE_BANDITS, results, {"own_memory": 6.0, "without_memory": 4.0})
+    reproduction.add_shares(BARCODE_BANDITS, results, {"own_memory": 6.0, "without_memory": 4.0})
     assert [agent["share_of_ceiling"] for agent in results.values()] == [0.5, 0.75]

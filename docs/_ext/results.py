@@ -18,6 +18,8 @@ from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from reinstate.errors import UserError
+
 
 class Table(SphinxDirective):
     """Text made at build time, read as Markdown."""
@@ -30,7 +32,7 @@ class Table(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         try:
             return self.parse_text_to_nodes(self.text())
-        except (KeyError, OSError, ValueError, AttributeError, ImportError) as error:
+        except (KeyError, OSError, ValueError, AttributeError, ImportError, UserError) as error:
             raise self.error(f"{self.name}: {error!r}") from error
 
 
@@ -85,7 +87,7 @@ class Number(SphinxRole):
         try:
             self.env.note_dependency(str(recorded.file_of(self.text.split()[0])))
             return [nodes.Text(recorded.number(self.text))], []
-        except (LookupError, OSError, ValueError, TypeError) as error:
+        except (LookupError, OSError, ValueError, TypeError, UserError) as error:
             message = self.inliner.reporter.error(f"recorded: {error!r}", line=self.lineno)
             return [], [message]
 

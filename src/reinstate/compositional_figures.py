@@ -119,7 +119,9 @@ def gates_by_trial(results: dict[str, Any]) -> "Figure":
     curves = agent["r_by_trial"]
     trials = np.arange(1, len(curves[0]) + 1)
     for exposure, (curve, shade) in enumerate(zip(curves, _shades(len(curves)), strict=True), 1):
-        axes.plot(trials, curve, color=shade, linewidth=1.6, label=f"exposure {exposure}")
+        # Thinner with each, lest the last hide the others: they may well be the same.
+        width = 5 / (exposure + 0.6)
+        axes.plot(trials, curve, color=shade, linewidth=width, label=f"exposure {exposure}")
     _tidy(axes, trials)
     axes.set_ylim(bottom=0)
     axes.set_ylabel(f"r-gate, mean over units ({LABELS.get(name, name)})")

@@ -5,8 +5,8 @@ the normalised inverse kernel. `DND` holds the settings, `Memory` one lane's con
 is pure, so lanes are `jax.vmap`. Nothing of the rest of the package is needed to use it.
 """
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -60,6 +60,10 @@ class DND:
             )
         if self.distance not in ("cosine", "euclidean"):
             raise UserError(f"unknown distance {self.distance!r}: choose cosine or euclidean")
+
+    def fitted(self, writes: int) -> Self:
+        """With no more slots than so many writes can fill: empty ones are searched in vain."""
+        return replace(self, capacity=min(self.capacity, max(self.k, writes)))
 
     def empty(self, key_size: int, value_size: int) -> Memory:
         never = jnp.zeros(self.capacity, jnp.int32)

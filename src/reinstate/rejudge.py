@@ -7,14 +7,12 @@ this version, which may not be those of the version that recorded them.
 from pathlib import Path
 from typing import Any
 
-from reinstate import figures, reproduction
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.mazes import without_nan
 from reinstate.analysis.participants import t_test
 from reinstate.analysis.stay import over_each_cell
-from reinstate.experiments.base import Experiment
 from reinstate.page.sources import understood
-from reinstate.reproduction import find_experiment
+from reinstate.reproduction import add_shares, checks_of, draw, find_experiment
 from reinstate.runs import provenance, read_json, write_json
 
 
@@ -36,19 +34,12 @@ def rejudge(document: dict[str, Any]) -> dict[str, Any]:
     """The same results with intervals, shares and checks of this version, which it names."""
     experiment = find_experiment(str(document["experiment"]))
     parts = {name: _renewed(document[name]) for name in ("agents", "baselines")}
-    reproduction._add_shares(experiment, parts["agents"], document["optimum"])
+    add_shares(experiment, parts["agents"], document["optimum"])
     rivals = document["optimum"], parts["baselines"]
-    checks = reproduction._checks(experiment, parts["agents"], *rivals)
+    checks = checks_of(experiment, parts["agents"], *rivals)
     program = provenance()
     by = {name: program[name] for name in ("version", "commit")}
     return {**document, **parts, "checks": checks, "rejudged": by}
-
-
-def draw(experiment: Experiment, document: dict[str, Any], out: Path) -> None:
-    """All figures of a reproduction."""
-    figures.save(figures.training_curves(document, experiment.title), out / "training-curves")
-    for stem, figure in experiment.figures.items():
-        figures.save(figure(document), out / stem)
 
 
 def _renewed(value: Any) -> Any:

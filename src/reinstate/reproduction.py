@@ -191,7 +191,7 @@ def reproduce(
             "optimum": _unless_too_large(lambda: experiment.optimum(settings.task)),
             "baselines": _unless_too_large(lambda: _judge_baselines(experiment, settings)),
         }
-    _add_shares(experiment, results, rivals["optimum"])
+    add_shares(experiment, results, rivals["optimum"])
     document = {
         "experiment": experiment.name,
         "preset": preset,
@@ -203,13 +203,18 @@ def reproduce(
         "agents": results,
         **rivals,
         "reference_lines": _lines(experiment, rivals["optimum"]),
-        "checks": _checks(experiment, results, **rivals),
+        "checks": checks_of(experiment, results, **rivals),
     }
-    figures.save(figures.training_curves(document, experiment.title), out / "training-curves")
-    for stem, draw in experiment.figures.items():
-        figures.save(draw(document), out / stem)
+    draw(experiment, document, out)
     write_json(out / "results.json", document)  # last: where it is, all else is
     return document
+
+
+def draw(experiment: Experiment, document: dict[str, Any], out: Path) -> None:
+    """All figures of a reproduction."""
+    figures.save(figures.training_curves(document, experiment.title), out / "training-curves")
+    for stem, figure in experiment.figures.items():
+        figures.save(figure(document), out / stem)
 
 
 def _unless_too_large(compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -225,7 +230,7 @@ def _judge_baselines(experiment: Experiment, settings: Settings) -> dict[str, An
     return {name: exposure_scores(record) for name, record in records.items()}
 
 
-def _add_shares(experiment: Experiment, results: dict[str, Any], optimum: dict[str, Any]) -> None:
+def add_shares(experiment: Experiment, results: dict[str, Any], optimum: dict[str, Any]) -> None:
     """Each agent's reward as a share of the best that its kind can earn."""
     for name, agent in results.items():
         # What a compressed memory can earn is at most what the whole can.
@@ -238,7 +243,7 @@ def _lines(experiment: Experiment, optimum: dict[str, Any]) -> dict[str, float]:
     return {label: optimum[key] for label, key in experiment.lines.items() if key in optimum}
 
 
-def _checks(
+def checks_of(
     experiment: Experiment,
     results: dict[str, Any],
     optimum: dict[str, Any],

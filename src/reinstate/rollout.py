@@ -4,7 +4,6 @@ Training and evaluation both go through `play`. Acting and learning are the same
 forward pass that is differentiated samples the actions.
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -86,10 +85,7 @@ class _Now(NamedTuple):
 
 
 def new_life(world: World, agent: Player, dnd: DND) -> Life:
-    # No more slots than an epoch can fill: what stays empty is read in vain on every query.
-    writes = world.episodes_per_epoch * world.writes_per_episode
-    fitted = replace(dnd, capacity=min(dnd.capacity, max(dnd.k, writes)))
-    memory = fitted.empty(world.context_size, agent.value_size)
+    memory = dnd.empty(world.context_size, agent.value_size)
     return Life(memory, agent.initial_state(), world.new_history())
 
 

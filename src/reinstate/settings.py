@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_typ
 from reinstate.agent import Network
 from reinstate.errors import UserError, require_positive
 from reinstate.evaluation import Evaluation
-from reinstate.learner import A2C, Learner
+from reinstate.learner import A2C, Learner, Rates
 from reinstate.memory import DND
 from reinstate.tasks.base import World
 
@@ -50,8 +50,9 @@ class Settings(Generic[W]):
     def seed_range(self) -> range:
         return range(self.first_seed, self.first_seed + self.seeds)
 
-    def make_learner(self, agent: str) -> Learner:
-        return Learner(self.task, agent, self.network, self.memory, self.learner)
+    def make_learner(self, agent: str, rates: Rates | None = None) -> Learner:
+        memory = self.memory.fitted(self.task.episodes_per_epoch * self.task.writes_per_episode)
+        return Learner(self.task, agent, self.network, memory, self.learner, rates)
 
 
 def to_dict(settings: Any) -> dict[str, Any]:

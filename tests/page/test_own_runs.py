@@ -46,7 +46,7 @@ def test_a_single_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.startswith(f"{tmp_path / 'report.html'} (")
     assert not page.all("section", id="claims")
     ((label, reward, share, *_),) = page.one("table", class_="scores").rows()
-    assert (label, reward, share) == ("epL2RL", "8.26 [8.24, 8.29]", "–")
+    assert (label, reward, share) == ("epL2RL", "8.26 [8.26, 8.27]", "–")
     curve = page.all("figure", class_="chart")[0]
     rows = [tr for tr in curve.all("tr") if "data-x" in tr.attributes]
     # Six episodes an epoch; mean and interval of two seeds.

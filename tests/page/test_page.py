@@ -290,3 +290,11 @@ def test_numbers_keep_their_digits() -> None:
         "12.346",
         "1234.6",
     ]
+
+
+def test_results_that_were_judged_anew_say_by_which_version(tmp_path: Path) -> None:
+    results = small() | {"rejudged": {"version": "9.8.7", "commit": "abc<def"}}
+    (facts,) = read(page_from(tmp_path, results)).all("dl")
+    assert "rejudged" in facts.text and "by version 9.8.7, abc<def" in facts.text
+    del results["rejudged"]
+    assert "rejudged" not in page_from(tmp_path, results)

@@ -25,12 +25,19 @@ WORLD = CompositionalBandits(num_classes=8, repeats=3, pulls=4, stimuli="barcode
 DRAWN = CompositionalBandits(num_classes=6, repeats=4, pulls=4, scale=2.0)
 EPOCHS, EPISODES = 40, 3000
 TASK = CompositionalTask(
-    jnp.array(3), jnp.array(1), jnp.array([1, 2]), jnp.array([[1.0, 2.0], [3.0, 4.0]])
-)  # high and low
+    context_id=jnp.array(3),
+    exposure=jnp.array(1),
+    classes=jnp.array([3, 6]),  # high and low
+    exposures=jnp.array([1, 2]),
+    stimuli=jnp.array([[1.0, 2.0], [3.0, 4.0]]),
+    others=jnp.zeros((0, 2, 2)),
+    exchange=jnp.zeros(()),
+)
 
 
 def trial(high_at: int, query: int, pulls: int = 0) -> Trial:
-    return Trial(jnp.array(pulls), jnp.array(high_at), jnp.array(query))
+    nothing = jnp.zeros(2, jnp.int32)
+    return Trial(jnp.array(pulls), jnp.array(high_at), jnp.array(query), nothing)
 
 
 def sample(world: CompositionalBandits) -> Any:
@@ -159,9 +166,33 @@ def test_keys_under_which_an_episode_is_stored(query: int) -> None:
     np.testing.assert_array_equal(WORLD.contexts(TASK), TASK.stimuli)
 
 
-def test_analyses_are_told_the_query_and_both_exposures() -> None:
+def test_analyses_are_told_the_query_and_both_classes_and_exposures() -> None:
     trace = WORLD.trace(TASK, trial(1, LOW))
-    assert trace.query == LOW and trace.exposures.tolist() == [1, 2]
+    assert trace.query == LOW
+    assert trace.classes.tolist() == [3, 6] and trace.exposures.tolist() == [1, 2]
+
+
+def test_classes_are_counted_from_the_high_ones_on(epochs: Any, classes: np.ndarray) -> None:
+    np.testing.assert_array_equal(epochs.context_id, epochs.classes[..., HIGH])
+    assert set(epochs.classes[..., HIGH].ravel().tolist()) == {0, 1, 2, 3}
+    assert set(epochs.classes[..., LOW].ravel().tolist()) == {4, 5, 6, 7}
+    for numbers, names in zip(epochs.classes, classes, strict=True):  # each has its own barcode
+        pairs = set(zip(numbers.ravel().tolist(), names.ravel().tolist(), strict=True))
+        assert len(pairs) == len(dict(pairs)) == 8
+
+
+@pytest.mark.parametrize(("query", "row"), [("high", HIGH), ("low", LOW)])
+def test_the_memory_may_be_asked_for_the_same_kind_always(query: Any, row: int) -> None:
+    world = replace(WORLD, query=query)
+
+    def two_trials(key: jax.Array) -> list[Trial]:
+        first = world.reset(key, TASK)
+        return [first, world.step(key, TASK, first, jnp.array(0))[0]]
+
+    for states in jax.jit(jax.vmap(two_trials))(jax.random.split(jax.random.key(0), 64)):
+        assert np.all(states.query == row)
+        assert set(states.high_at.tolist()) == {0, 1}  # which arm it is on stays a coin
+    assert world.stored_under(TASK, trial(0, row)).tolist() == [row]
 
 
 def test_sizes() -> None:
@@ -170,12 +201,21 @@ def test_sizes() -> None:
     paper = CompositionalBandits()
     assert paper.episodes_per_epoch == 1000 and paper.max_exposures == 5
     assert paper.episode_length == 10
+    assert paper.writes_per_episode == 1 and replace(paper, stored="both").writes_per_episode == 2
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"num_classes": 7}, "num_classes must be even, half high and half low: 7"),
+        ({"num_classes": 7}, "classes must be even, half high and half low: 7"),
+        ({"judged_classes": 9}, "classes must be even, half high and half low: 9"),
+        ({"judged_classes": -2}, "judged_classes must be 0 or more, not -2"),
+        ({"judged_classes": 660}, "660 classes are needed and there are 659"),
+        ({"query": "best"}, "unknown query 'best': choose random, high or low"),
+        ({"exchange": 1.5}, "exchange must be a probability"),
+        ({"exchange_high": -0.1}, "exchange_high must be a probability"),
+        ({"exchange_until": 2.0}, "exchange_until must be a probability"),
+        ({"exchanges": 0}, "exchanges must be positive"),
         ({"num_classes": 0}, "num_classes must be positive"),
         ({"num_classes": 660}, "660 classes are needed and there are 659"),
         ({"repeats": 21}, "has 20 drawings: lower repeats"),

@@ -31,6 +31,7 @@ WORLDS: list[World] = [
     OmniglotBandits(num_contexts=4, repeats=3, num_arms=4, held_out=0),
     CompositionalBandits(num_classes=8, repeats=3, stimuli="barcodes"),
     CompositionalBandits(num_classes=6, repeats=2, stored="both"),
+    CompositionalBandits(num_classes=4, repeats=2, stimuli="barcodes", query="low", exchange=0.5),
 ]
 LANES, EPISODES = 3, 600
 
@@ -161,7 +162,7 @@ def play_at_random(world: World, task: Any, key: Array) -> Played:
 def played(world: World, epochs: Any) -> Played:
     """Episodes of random actions in all the tasks sampled, compiled and batched."""
     which = np.arange(EPISODES) % (LANES * world.episodes_per_epoch)
-    tasks = jax.tree.map(lambda x: np.asarray(x).reshape(-1, *x.shape[2:])[which], epochs)
+    tasks = jax.tree.map(lambda x: np.concatenate(np.asarray(x))[which], epochs)
     return jax.jit(jax.vmap(partial(play_at_random, world)))(tasks, keys(EPISODES))
 
 
@@ -212,6 +213,23 @@ def test_a_state_keeps_its_shapes_and_types(world: World, task: Any) -> None:
         return x.shape, x.dtype, x.weak_type
 
     assert jax.tree.map(kind, state) == jax.tree.map(kind, after)
+
+
+def test_an_episode_is_stored_under_as_many_contexts_as_announced(world: World, task: Any) -> None:
+    state = jax.eval_shape(world.reset, jax.random.key(0), task)
+    rows = jax.eval_shape(world.stored_under, task, state)
+    assert rows.shape == (world.writes_per_episode,)
+
+
+def test_a_curriculum_changes_no_shapes(world: World) -> None:
+    """One compiled update serves all of training, and what is learned fits what is judged."""
+    key, share = jax.random.key(0), jax.ShapeDtypeStruct((), jnp.float32)
+    learning = jax.eval_shape(world.sample_while_learning, key, share)
+    assert learning == jax.eval_shape(world.sample_epoch, key)
+    judged = world.unseen()
+    assert judged.unseen() == judged
+    for name in ("num_actions", "observation_size", "context_size", "episode_length"):
+        assert getattr(judged, name) == getattr(world, name)
 
 
 def test_the_same_key_steps_to_the_same_place(world: World, task: Any) -> None:

@@ -42,11 +42,11 @@ def compositional_scores(record: Record) -> dict[str, Any]:
 def retrieval_of_stimuli(record: Record) -> dict[str, Any] | None:
     """Of queries for a class met before: how often an episode with that class came back."""
     retrieved = np.asarray(record.retrieved)  # (seeds, epochs, episodes, steps)
-    if np.all(retrieved < 0):
-        return None
     asked = np.asarray(record.trace.query)
     classes = np.asarray(record.trace.classes)  # (seeds, epochs, episodes, steps, 2)
     known = _of_query(np.asarray(record.trace.exposures), asked) > 0
+    if np.all(retrieved < 0) or not known.any(axis=(1, 2, 3)).all():
+        return None
     then = np.take_along_axis(classes, np.maximum(retrieved, 0)[..., None], axis=2)
     same = np.any(then == _of_query(classes, asked)[..., None], axis=-1) & (retrieved >= 0)
     return over_seeds(np.array([s[k].mean() for s, k in zip(same, known, strict=True)]))

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from reinstate.devices import over_seeds
-from reinstate.learner import EpochMetrics, Learner, Rates, TrainState
+from reinstate.learner import EpochMetrics, Rates, TrainState
 from reinstate.progress import Reporter
 from reinstate.settings import Settings
 from reinstate.training import Stopped
@@ -44,9 +44,7 @@ class SideBySide:
 
     def train_epoch(self, rates: Rates, state: TrainState) -> tuple[TrainState, EpochMetrics]:
         """One epoch of one seed at one setting, whose rates may be traced."""
-        s = self.settings
-        one = Learner(s.task, self.agent, s.network, s.memory, s.learner, rates)
-        return one.train_epoch(state)
+        return self.settings.make_learner(self.agent, rates).train_epoch(state)
 
     def compile(self, rates: Rates, state: TrainState) -> Any:
         """An epoch of all of them, of what `start` gives."""
