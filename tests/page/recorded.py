@@ -8,6 +8,7 @@ from typing import Any
 from reinstate.page import load, page_of
 
 RESULTS = Path(__file__).parents[2] / "results"
+COMPOSITIONAL = json.loads((RESULTS / "compositional-bandits/results.json").read_text())
 BARCODES = json.loads((RESULTS / "barcode-bandits/results.json").read_text())
 
 

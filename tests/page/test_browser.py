@@ -51,7 +51,8 @@ def browse(address: str, profile: Path, *flags: str) -> Seen:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("page") / "report.html"
-    write_page([RESULTS / name for name in ("barcode-bandits", "water-maze", "two-step")], out)
+    names = ("barcode-bandits", "water-maze", "two-step", "compositional-bandits")
+    write_page([RESULTS / name for name in names], out)
     return out.as_uri()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from page.reading import read
-from page.recorded import RESULTS, page_from, small
+from page.recorded import COMPOSITIONAL, RESULTS, page_from, small
 from reinstate.errors import UserError
 from reinstate.page import write_page
 
@@ -85,9 +85,11 @@ def test_whatever_is_wrong_in_a_file_is_a_page_or_one_line(tmp_path: Path) -> No
     two_step = json.loads((RESULTS / "two-step/results.json").read_text())
     two_step["agents"] = {"epl2rl": two_step["agents"]["epl2rl"]}
     two_step["agents"]["epl2rl"]["choices"]["fits"] = []
+    stimuli = copy.deepcopy(COMPOSITIONAL)
+    del stimuli["agents"]["l2rl-context"]
     outcomes = {"page": 0, "refused": 0}
     draw = random.Random(0)
-    for document, tries in ((small(), 70), (two_step, 50)):
+    for document, tries in ((small(), 70), (two_step, 50), (stimuli, 40)):
         known = [path for path in places(document) if path]
         for path in draw.sample(known, tries):
             broken = copy.deepcopy(document)

@@ -18,7 +18,7 @@ from reinstate.figures import LABELS
 from reinstate.page import load, page_of
 from reinstate.page.colours import CONTRAST, DARK, LIGHT, contrast, readable
 from reinstate.page.markup import number, with_bounds
-from reinstate.page.plots import MOST_POINTS
+from reinstate.page.series import MOST_POINTS
 from reinstate.tables import with_interval
 
 RECORDED = sorted(RESULTS.glob("*/results.json"))

@@ -4,6 +4,7 @@ The picture is whole without JavaScript; page.js reads the table to answer point
 """
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import NamedTuple
 
 from reinstate.page.axes import (
@@ -27,6 +28,8 @@ Line = tuple[str, float]  # its label, and where it is
 
 MARKED = 24  # points that a line may have to get markers and error bars; others get a band
 LABEL_ROOM = 13  # that a line of text needs
+LETTER = 7  # about as wide as one of it
+MOST_LINES = 4  # of a category's name
 
 
 class Series(NamedTuple):
@@ -37,6 +40,7 @@ class Series(NamedTuple):
     ci95: Sequence[Interval] | None = None
     per_seed: Sequence[Values] = ()
     dash: str = ""
+    width: float | None = None  # of its line, where series may lie on each other
 
 
 class Chart(NamedTuple):
@@ -48,6 +52,7 @@ class Chart(NamedTuple):
     marks: Sequence[Line] = ()  # vertical
     categories: Sequence[str] = ()  # names of x = 0, 1, …; points are then not joined
     include: Sequence[float] = ()  # what the y-axis has to hold too: panels that share one
+    note: str = ""  # how to read it
 
     @property
     def marked(self) -> bool:
@@ -55,10 +60,11 @@ class Chart(NamedTuple):
 
 
 def figure(chart: Chart, ident: str) -> Markup:
+    note = [tag("p", chart.note)] if chart.note else []
     legend = tag("ul", *map(_entry, range(len(chart.series)), chart.series), class_="legend")
     return tag(
         "figure",
-        tag("figcaption", chart.title),
+        tag("figcaption", chart.title, *note),
         legend,
         tag("div", draw(chart, ident), class_="plot"),
         folded(
@@ -71,9 +77,14 @@ def figure(chart: Chart, ident: str) -> Markup:
 
 
 def _entry(index: int, series: Series) -> Markup:
-    line = tag("path", d="M0 6h22", class_="mean", stroke_dasharray=series.dash or None)
+    line = _line("M0 6h22", series)
     swatch = tag("svg", line, width=22, height=12, aria_hidden="true")
     return tag("li", swatch, series.name, class_=colour_class(series.colour), data_series=index)
+
+
+def _line(d: str, series: Series) -> Markup:
+    width = f"stroke-width:{series.width:.1f}" if series.width else None
+    return tag("path", d=d, class_="mean", stroke_dasharray=series.dash or None, style=width)
 
 
 def data_table(chart: Chart) -> Markup:
@@ -115,7 +126,7 @@ def draw(chart: Chart, ident: str) -> Markup:
     return tag(
         "svg",
         *parts,
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        viewBox=f"0 0 {WIDTH} {HEIGHT + _below(chart)}",
         role="img",
         aria_labelledby=f"{ident}-title {ident}-desc",
         data_x=f"{LEFT} {WIDTH - RIGHT} {axes.x[0]:.9g} {axes.x[1]:.9g}",
@@ -140,12 +151,17 @@ def describe(chart: Chart) -> str:
     return " ".join(sentences)
 
 
-def _axes(chart: Chart) -> Axes:
+def heights(chart: Chart) -> list[float]:
+    """What the y-axis has to hold."""
     values = [*chart.include, *(y for _, y in chart.lines)]
     for s in chart.series:
         values += [y for ys in (s.y, *s.per_seed) for y in ys if y is not None]
         if chart.marked:  # the bands of long curves may leave the picture, error bars may not
             values += [end for ends in s.ci95 or () if ends for end in ends]
+    return values
+
+
+def _axes(chart: Chart) -> Axes:
     places = [x for s in chart.series for x in s.x] or [0.0, 1.0]
     if chart.categories:
         low, high = -0.5, len(chart.categories) - 0.5
@@ -154,20 +170,20 @@ def _axes(chart: Chart) -> Axes:
         low, high = min(places) - aside, max(places) + aside
     else:
         low, high = min(0.0, *places), max(places)
-    return Axes((low, high), y_range(values))
+    return Axes((low, high), y_range(heights(chart)))
 
 
 def _grid(chart: Chart, axes: Axes) -> Markup:
     parts = []
-    heights = ticks(*axes.y)
-    for y in heights:
+    levels = ticks(*axes.y)
+    for y in levels:
         at = f"{axes.place_y(y):.1f}"
         parts.append(tag("path", d=f"M{LEFT} {at}H{WIDTH - RIGHT}"))
-        parts.append(_text(tick_text(y, _step(heights)), LEFT - 6, at, "end", dy=".35em"))
+        parts.append(_text(tick_text(y, _step(levels)), LEFT - 6, at, "end", dy=".35em"))
     for x, text in _x_ticks(chart, axes):
-        parts.append(_text(text, f"{axes.place_x(x):.1f}", HEIGHT - BOTTOM + 17, "middle"))
+        parts.append(_tick(_wrapped(chart, text), f"{axes.place_x(x):.1f}"))
     middle = (LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2
-    parts.append(_text(chart.x_label, middle[0], HEIGHT - 8, "middle"))
+    parts.append(_text(chart.x_label, middle[0], HEIGHT + _below(chart) - 8, "middle"))
     turned = f"translate(13 {middle[1]}) rotate(-90)"
     parts.append(_text(chart.y_label, 0, 0, "middle", transform=turned))
     return tag("g", *parts, class_="grid")
@@ -179,6 +195,27 @@ def _x_ticks(chart: Chart, axes: Axes) -> list[tuple[float, str]]:
     whole = all(x % 1 == 0 for s in chart.series for x in s.x)
     places = ticks(*axes.x, most=6 if axes.x[1] < 10_000 else 5, whole=whole)
     return [(x, tick_text(x, _step(places))) for x in places]
+
+
+def _wrapped(chart: Chart, text: str) -> list[str]:
+    """Names of categories in lines that fit side by side; a tick of numbers is one line."""
+    if not chart.categories:
+        return [text]
+    width = max(8, (WIDTH - LEFT - RIGHT) // (LETTER * len(chart.categories)))
+    lines = wrap(text, width, break_long_words=False, max_lines=MOST_LINES, placeholder=" …")
+    return lines or [""]
+
+
+def _tick(lines: Sequence[str], x: str) -> Markup:
+    first, *others = lines
+    spans = [tag("tspan", line, x=x, dy=LABEL_ROOM + 1) for line in others]
+    return _text(joined([first, *spans]), x, HEIGHT - BOTTOM + 17, "middle")
+
+
+def _below(chart: Chart) -> int:
+    """Room for the further lines of names, under what all charts have."""
+    most = max((len(_wrapped(chart, name)) for name in chart.categories), default=1)
+    return (most - 1) * (LABEL_ROOM + 1)
 
 
 def _step(places: Sequence[float]) -> float:
@@ -197,13 +234,18 @@ def _marks(chart: Chart, axes: Axes) -> Iterator[Markup]:
 
 
 def _line_labels(chart: Chart, axes: Axes) -> Iterator[Markup]:
-    """Above their lines, at the left; the lowest one's below, out of the curves' way."""
+    """Above their lines, the lowest one's below, out of the way of what is drawn.
+
+    At the left beside curves, which matter most where they end; at the right beside categories,
+    whose first is what the others are compared with.
+    """
+    x, anchor = (WIDTH - RIGHT - 4, "end") if chart.categories else (LEFT + 4, "start")
     for label, y in chart.lines:
         lowest = len(chart.lines) > 1 and y == min(y for _, y in chart.lines)
         at = axes.place_y(y) + (LABEL_ROOM if lowest else -4)
-        yield _text(f"{label}, {number(y)}", LEFT + 4, f"{at:.1f}", "start", class_="label")
-    for label, x in chart.marks:
-        yield _text(label, f"{axes.place_x(x) + 4:.1f}", TOP + 8, "start", class_="label")
+        yield _text(f"{label}, {number(y)}", x, f"{at:.1f}", anchor, class_="label")
+    for label, where in chart.marks:
+        yield _text(label, f"{axes.place_x(where) + 4:.1f}", TOP + 8, "start", class_="label")
 
 
 def _series(chart: Chart, axes: Axes, index: int, series: Series) -> Markup:
@@ -211,11 +253,11 @@ def _series(chart: Chart, axes: Axes, index: int, series: Series) -> Markup:
     x = [place + aside for place in series.x]
     parts = [*_seeds(chart, axes, x, series), *_intervals(chart, axes, x, series)]
     if not chart.categories:
-        line = axes.path(zip(x, series.y, strict=True))
-        parts.append(tag("path", d=line, class_="mean", stroke_dasharray=series.dash or None))
+        parts.append(_line(axes.path(zip(x, series.y, strict=True)), series))
     if chart.marked and not series.dash:
+        radius = 4 if series.width is None else f"{series.width / 2 + 1.8:.1f}"
         parts += [
-            tag("circle", cx=f"{axes.place_x(a):.1f}", cy=f"{axes.place_y(b):.1f}", r=4)
+            tag("circle", cx=f"{axes.place_x(a):.1f}", cy=f"{axes.place_y(b):.1f}", r=radius)
             for a, b in zip(x, series.y, strict=True)
             if b is not None
         ]

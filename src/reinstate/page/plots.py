@@ -7,59 +7,41 @@ from reinstate.analysis.choices import NAMES, STRATEGIES
 from reinstate.choice_figures import COLOURS as STRATEGY_COLOURS
 from reinstate.choice_figures import SHORT
 from reinstate.figures import STAGE_COLOURS
-from reinstate.page.charts import Chart, Interval, Series, Values
+from reinstate.page.charts import Chart, Series
 from reinstate.page.markup import finite
+from reinstate.page.recall import by_queried, gates_by_trial, probes, side_by_side
+from reinstate.page.series import (
+    at,
+    count,
+    exposure_lines,
+    numbers,
+    places,
+    reference_lines,
+    stacked,
+    summary_series,
+)
 from reinstate.page.sources import Document, Player
 
-MOST_POINTS = 200  # of a curve
-MOST_SEEDS = 20  # drawn as lines of their own
 GREY = "#6E7781"
 RIVALS = {
     "gittins": ("Gittins", "7 3"),
     "ucb1": ("UCB", "2 3"),
     "thompson": ("Thompson", "6 3 2 3"),
 }
-EXPOSURE_COLOURS = ("#440154", "#31688E", "#35A06A", "#C58A00")  # early to late, along viridis
 
 
 def charts_of(document: Document) -> dict[str, list[Chart]]:
     """Heading → charts, those that the scores allow."""
-    recall = [*by_exposure(document), *gates(document)]
+    met, queried = by_exposure(document), by_queried(document)
+    recall = [*([] if queried else met), *gates(document)]
     made = {
         "Learning, and what came of it": [*training(document), *recall],
+        "Regret by exposure": side_by_side(met, queried) if queried else [],
+        "What the memory does": [*probes(document), *gates_by_trial(document)],
         "Regret by pull": regret_by_pull(document),
         "Choice weights": [*choice_weights(document), *weights_in_training(document)],
     }
     return {heading: charts for heading, charts in made.items() if charts}
-
-
-def summary_series(player: Player, x: Sequence[Any], summary: Any) -> Series:
-    """Mean, interval and seeds of an `over_seeds`; a long curve is thinned."""
-    keep = slice(None, None, 1 + (len(x) - 1) // MOST_POINTS)
-    mean = [finite(y) for y in summary["mean"]][keep]
-    bounds = summary["ci95"]
-    ci95 = None if bounds is None else [_interval(ends) for ends in bounds][keep]
-    seeds = [[finite(y) for y in row][keep] for row in summary["per_seed"][:MOST_SEEDS]]
-    return Series(player.label, player.colour, _places(x)[keep], mean, ci95, seeds)
-
-
-def _interval(ends: Any) -> Interval:
-    if ends is None:
-        return None
-    low, high = (finite(end) for end in ends)
-    return None if low is None or high is None else (low, high)
-
-
-def _places(x: Sequence[Any]) -> list[float]:
-    return [float(place) for place in x]
-
-
-def _count(values: Sequence[Any]) -> list[int]:
-    return list(range(1, len(values) + 1))
-
-
-def _numbers(values: Sequence[Any]) -> Values:
-    return [finite(value) for value in values]
 
 
 def training(document: Document) -> list[Chart]:
@@ -68,10 +50,9 @@ def training(document: Document) -> list[Chart]:
         for p in document.players
         if "curve" in p.scores
     ]
-    lines = [(label, finite(y)) for label, y in document.results.get("reference_lines", {}).items()]
-    known = [(label, y) for label, y in lines if y is not None]
     title = "Reward while learning, mean over seeds; single seeds thin"
-    chart = Chart(title, "episodes, in each lane", "reward an episode", series, known)
+    lines = reference_lines(document)
+    chart = Chart(title, "episodes, in each lane", "reward an episode", series, lines)
     return [chart] if series else []
 
 
@@ -82,9 +63,9 @@ def by_exposure(document: Document) -> list[Chart]:
         (("by_exposure", "regret"), "regret of an episode"),
         (("by_exposure", "reward"), "reward an episode"),
     ):
-        found = [(p, _at(p.scores, path)) for p in document.players]
+        found = [(p, at(p.scores, path)) for p in document.players]
         series = [
-            summary_series(p, _count(summary["mean"]), summary)
+            summary_series(p, count(summary["mean"]), summary)
             for p, summary in found
             if summary is not None
         ]
@@ -93,12 +74,6 @@ def by_exposure(document: Document) -> list[Chart]:
             title = f"{label[0].upper()}{label[1:]}, by how often the context was met"
             return [Chart(title, "exposure to the context", label, [*series, *rest])]
     return []
-
-
-def _at(scores: Any, path: Sequence[str]) -> Any:
-    for name in path:
-        scores = scores.get(name) if isinstance(scores, dict) else None
-    return scores
 
 
 def _maze_optimum(document: Document, series: Sequence[Series]) -> list[Series]:
@@ -118,9 +93,9 @@ def _rivals(document: Document) -> list[tuple[str, str, Any]]:
 
 
 def _rival_scores(document: Document, path: Sequence[str]) -> list[Series]:
-    found = [(label, dash, _at(scores, path)) for label, dash, scores in _rivals(document)]
+    found = [(label, dash, at(scores, path)) for label, dash, scores in _rivals(document)]
     return [
-        Series(label, GREY, _places(_count(s["mean"])), _numbers(s["mean"]), dash=dash)
+        Series(label, GREY, places(count(s["mean"])), numbers(s["mean"]), dash=dash)
         for label, dash, s in found
         if s is not None
     ]
@@ -129,9 +104,9 @@ def _rival_scores(document: Document, path: Sequence[str]) -> list[Series]:
 def regret_by_pull(document: Document) -> list[Chart]:
     """Fig. 3c and d: cumulative regret, a panel an agent, with axes of the same height."""
     path = ("by_exposure", "regret_by_step")
-    found = [(p.label, _at(p.scores, path)) for p in document.players]
-    rivals = [_mean_regret(label, dash, _at(s, path)) for label, dash, s in _rivals(document)]
-    panels = [(label, [*_regrets(rows), *rivals]) for label, rows in found if rows]
+    found = [(p.label, at(p.scores, path)) for p in document.players]
+    rivals = [_mean_regret(label, dash, at(s, path)) for label, dash, s in _rivals(document)]
+    panels = [(label, [*exposure_lines(rows), *rivals]) for label, rows in found if rows]
     highest = [max(y for s in each for y in s.y if y is not None) for _, each in panels]
     return [
         Chart(f"Cumulative regret: {label}", "pull", "cumulative regret", each, include=highest)
@@ -139,19 +114,10 @@ def regret_by_pull(document: Document) -> list[Chart]:
     ]
 
 
-def _regrets(rows: Sequence[Sequence[Any]]) -> list[Series]:
-    """The first three exposures and the last: the others lie between them."""
-    shown = sorted({*range(min(3, len(rows))), len(rows) - 1})
-    return [
-        Series(f"exposure {e + 1}", colour, _places(_count(rows[e])), _numbers(rows[e]))
-        for e, colour in zip(shown, EXPOSURE_COLOURS, strict=False)
-    ]
-
-
 def _mean_regret(label: str, dash: str, rows: Sequence[Sequence[float]]) -> Series:
     """An algorithm without memory plays every exposure alike."""
     mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
-    return Series(label, GREY, _places(_count(mean)), _numbers(mean), dash=dash)
+    return Series(label, GREY, places(count(mean)), numbers(mean), dash=dash)
 
 
 def gates(document: Document) -> list[Chart]:
@@ -160,14 +126,14 @@ def gates(document: Document) -> list[Chart]:
 
 
 def _reinstates(player: Player) -> bool:
-    curves = _at(player.scores, ("gates", "over_epoch")) or []
+    curves = at(player.scores, ("gates", "over_epoch")) or []
     return any(value for curve in curves for value in curve)
 
 
 def _gates(player: Player) -> Chart:
     found = player.scores["gates"]
     series = [
-        Series(str(stage), colour, _places(_count(curve)), _numbers(curve))
+        Series(str(stage), colour, places(count(curve)), numbers(curve))
         for stage, colour, curve in zip(
             found["stages"], STAGE_COLOURS, found["over_epoch"], strict=True
         )
@@ -194,24 +160,8 @@ def choice_weights(document: Document) -> list[Chart]:
 
 
 def _weights(document: Document, part: str, names: Sequence[str]) -> list[Series]:
-    groups = [(p, _at(p.scores, ("choices", "group", part))) for p in document.players]
-    return [_stacked(p.label, p.colour, range(len(names)), names, g) for p, g in groups if g]
-
-
-def _stacked(
-    label: str, colour: str, x: Sequence[Any], names: Sequence[Any], weights: Any
-) -> Series:
-    """One series of scalars' summaries."""
-    found = [weights[name] for name in names]
-    seeds = zip(*(w["per_seed"][:MOST_SEEDS] for w in found), strict=True)
-    return Series(
-        label,
-        colour,
-        _places(x),
-        [finite(w["mean"]) for w in found],
-        [_interval(w["ci95"]) for w in found],
-        [_numbers(row) for row in seeds],
-    )
+    groups = [(p, at(p.scores, ("choices", "group", part))) for p in document.players]
+    return [stacked(p.label, p.colour, range(len(names)), names, g) for p, g in groups if g]
 
 
 def weights_in_training(document: Document) -> list[Chart]:
@@ -224,19 +174,19 @@ def weights_in_training(document: Document) -> list[Chart]:
             _weights_by_epoch(p.scores["milestones"]),
         )
         for p in document.players
-        if _reinstates(p) and _at((p.scores.get("milestones") or [None])[0], ("weights", "cued"))
+        if _reinstates(p) and at((p.scores.get("milestones") or [None])[0], ("weights", "cued"))
     ]
 
 
 def _weights_by_epoch(milestones: Sequence[Any]) -> list[Series]:
     epochs = [stone["epoch"] for stone in milestones]
-    places = range(len(milestones))
+    stones = range(len(milestones))
     return [
-        _stacked(
+        stacked(
             name,
             STRATEGY_COLOURS[name],
             epochs,
-            places,
+            stones,
             [stone["weights"]["cued"][name] for stone in milestones],
         )
         for name in STRATEGIES
