@@ -193,6 +193,15 @@ def test_tasks_follow_the_curriculum_through_training(monkeypatch: pytest.Monkey
     assert seen == [0.5, 0.5, 0.5, 0.0]  # the third starts at 50%
 
 
+def test_worlds_with_a_curriculum_can_be_learned_without_it() -> None:
+    """What nothing gives way to is an empty array, and is dealt to the segments all the same."""
+    world = CompositionalBandits(num_classes=4, repeats=2, pulls=2, stimuli="barcodes")
+    settings = replace(SETTINGS, episodes_per_update=2)
+    one = Learner(world, "epl2rl", NETWORK, DND(capacity=4), settings)
+    before = jax.eval_shape(one.init, jnp.array(0))
+    assert jax.eval_shape(one.train_epoch, before)[0] == before
+
+
 def r_gate(state: TrainState) -> tuple[np.ndarray, np.ndarray]:
     """The first seed's weights of the r-gate, and of everything else of the cell."""
     cell = state.params.cell

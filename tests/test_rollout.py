@@ -14,8 +14,10 @@ from jax import Array
 from reinstate.agent import Agent, Network, make_agent
 from reinstate.memory import DND, Memory
 from reinstate.rollout import Life, Step, new_life, new_lives, play, play_episode
+from reinstate.settings import Settings
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits
 from reinstate.tasks.base import Observation
+from reinstate.tasks.compositional import CompositionalBandits
 
 WORLD = BarcodeBandits(num_arms=3, pulls=4, num_contexts=3, repeats=3, barcode_length=4)
 NETWORK = Network(hidden_size=8)
@@ -79,21 +81,22 @@ def test_memory_holds_the_state_that_has_seen_the_last_reward() -> None:
         (DND(capacity=20, k=12), 12),  # neighbours need as many slots
     ],
 )
-def test_a_memory_has_no_more_slots_than_an_epoch_can_fill(dnd: DND, slots: int) -> None:
-    def make(world: BarcodeBandits) -> Memory:
-        return jax.eval_shape(lambda: new_life(world, an_agent("epl2rl"), dnd)).memory
+def test_a_memory_needs_no_more_slots_than_an_epoch_can_fill(dnd: DND, slots: int) -> None:
+    assert dnd.fitted(WORLD.episodes_per_epoch) == replace(dnd, capacity=slots)
+    assert dnd.fitted(2 * WORLD.episodes_per_epoch).capacity == min(dnd.capacity, 18)
 
-    assert make(WORLD).keys.shape == (slots, WORLD.context_size)
-    assert make(WORLD).written.shape == (slots,)
-    twice = make(TwoKeys(num_arms=3, pulls=4, num_contexts=3, repeats=3, barcode_length=4))
-    assert len(twice.keys) == min(dnd.capacity, 18)
+
+@pytest.mark.parametrize(("stored", "slots"), [("queried", 6), ("both", 12)])
+def test_learners_fit_their_memory_to_the_epoch(stored: Any, slots: int) -> None:
+    world = CompositionalBandits(num_classes=4, repeats=3, stimuli="barcodes", stored=stored)
+    learner = Settings(task=world, memory=DND(capacity=2000)).make_learner("epl2rl")
+    assert learner.dnd.capacity == slots
 
 
 def test_slots_that_stay_empty_change_nothing() -> None:
-    """An epoch with the fitted memory, and with one of 50 slots made by hand."""
+    """An epoch with a memory that is fitted to it, and with one of 50 slots."""
     dnd, agent, key = DND(capacity=50, k=2), an_agent("epl2rl"), jax.random.key(5)
-    fitted = new_life(WORLD, agent, dnd)
-    roomy = fitted._replace(memory=dnd.empty(WORLD.context_size, NETWORK.hidden_size))
+    fitted, roomy = (new_life(WORLD, agent, each) for each in (dnd.fitted(9), dnd))
     assert len(fitted.memory.keys) == 9 and len(roomy.memory.keys) == 50
     tasks, run = WORLD.sample_epoch(key), jax.jit(partial(play, WORLD, agent, dnd))
     (after, few), (after_too, many) = (run(life, tasks, key) for life in (fitted, roomy))

@@ -51,11 +51,18 @@ def _least_regret(optimum: dict[str, Any]) -> float | None:
 def _curves(axes: "Axes", curves: list[list[float]], seeds: np.ndarray) -> None:
     trials = np.arange(1, len(curves[0]) + 1)
     for exposure, (curve, shade) in enumerate(zip(curves, _shades(len(curves)), strict=True), 1):
-        axes.plot(trials, curve, color=shade, linewidth=1.6, label=f"exposure {exposure}")
+        axes.plot(
+            trials, np.array(curve, float), color=shade, linewidth=1.6, label=f"exposure {exposure}"
+        )
         ends = np.full(len(seeds), trials[-1])
         axes.plot(ends, seeds[:, exposure - 1], color=shade, clip_on=False, **SEED_POINT)
     _tidy(axes, trials)
     axes.set_ylim(bottom=0)
+
+
+def _exposure(axes: "Axes", exposure: int, curve: list[float], **look: Any) -> None:
+    values = np.array(curve, float)  # None, where there was no such trial, becomes NaN
+    axes.plot(np.arange(1, len(values) + 1), values, label=f"exposure {exposure}", **look)
 
 
 def _shades(count: int) -> list[Any]:
@@ -121,7 +128,13 @@ def gates_by_trial(results: dict[str, Any]) -> "Figure":
     for exposure, (curve, shade) in enumerate(zip(curves, _shades(len(curves)), strict=True), 1):
         # Thinner with each, lest the last hide the others: they may well be the same.
         width = 5 / (exposure + 0.6)
-        axes.plot(trials, curve, color=shade, linewidth=width, label=f"exposure {exposure}")
+        axes.plot(
+            trials,
+            np.array(curve, float),
+            color=shade,
+            linewidth=width,
+            label=f"exposure {exposure}",
+        )
     _tidy(axes, trials)
     axes.set_ylim(bottom=0)
     axes.set_ylabel(f"r-gate, mean over units ({LABELS.get(name, name)})")

@@ -187,8 +187,9 @@ class Learner:
         done = self._done(state.epoch)
         sample = partial(self.world.sample_while_learning, done=done[0])
         tasks = jax.vmap(sample, out_axes=1)(jax.random.split(task_key, lanes))
+        segments = self.segments, self.settings.episodes_per_update
         tasks = jax.tree.map(  # (episodes, lanes, …) → (segments, episodes a segment, lanes, …)
-            lambda x: x.reshape(self.segments, -1, *x.shape[1:]), tasks
+            lambda x: x.reshape(*segments, *x.shape[1:]), tasks
         )
         keys = jax.random.split(play_key, (self.segments, lanes))
         life = new_lives(self.world, self.agent(state.params), self.dnd, lanes)

@@ -145,3 +145,9 @@ def test_against_a_slow_loop() -> None:
             mean = np.mean(firsts[seed, row, met])
             assert found["first_pull"][name]["per_seed"][seed][met] == pytest.approx(mean)
     assert found["retrieval"]["per_seed"] == pytest.approx([np.mean(hits[s]) for s in range(2)])
+
+
+def test_what_was_never_asked_has_no_score() -> None:
+    scores = compositional_scores(a_record(query=[[[HIGH, HIGH]] * 4]))
+    assert scores["first_pull"]["low"]["mean"] == [None, None]
+    assert scores["first_pull"]["high"]["mean"] == pytest.approx([0.5, 0.5])

@@ -1,12 +1,14 @@
 """A misfiled memory brings back what belongs to another key, and nothing that was never stored."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from reinstate.analysis.lesions import Misfiled
-from reinstate.memory import DND, Memory
+from reinstate.memory import DND, Memory, Retrieval
 
 KEYS = jnp.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0, 1, 1]])
 VALUES = jnp.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0], [4.0, 40.0], [5.0, 50.0]])
@@ -20,6 +22,12 @@ def filled(num: int, dnd: DND = DICTIONARY) -> Memory:
     return memory
 
 
+@partial(jax.jit, static_argnums=0)
+def read_all(dnd: DND, memory: Memory) -> Retrieval:
+    """What each key brings back, were it asked for alone."""
+    return jax.vmap(lambda query: dnd.read(memory, query)[0])(KEYS)
+
+
 def test_settings_are_those_of_the_sound_memory() -> None:
     sound = DND(capacity=7, k=3, distance="euclidean", delta=0.5)
     lesion = Misfiled.like(sound)
@@ -30,13 +38,15 @@ def test_settings_are_those_of_the_sound_memory() -> None:
 @pytest.mark.parametrize("num", [2, 3, 4, 5])
 def test_every_query_brings_back_what_is_stored_under_another_key(num: int) -> None:
     memory, lesion = filled(num), Misfiled.like(DICTIONARY)
-    sound = np.asarray(jax.vmap(lambda q: DICTIONARY.read(memory, q)[0].value)(KEYS[:num]))
-    np.testing.assert_array_equal(sound, VALUES[:num])  # what each should have brought
-    found, _ = jax.vmap(lambda q: lesion.read(memory, q))(KEYS[:num])
+    sound, found = (
+        jax.tree.map(lambda x: np.asarray(x)[:num], read_all(dnd, memory))
+        for dnd in (DICTIONARY, lesion)
+    )
+    np.testing.assert_array_equal(sound.value, VALUES[:num])  # what each should have brought
     stored = {tuple(value) for value in VALUES[:num].tolist()}
     came = [tuple(value) for value in found.value.tolist()]
     assert set(came) == stored  # each is someone's, and none is left out
-    assert all(a != tuple(b) for a, b in zip(came, sound.tolist(), strict=True))
+    assert all(a != tuple(b) for a, b in zip(came, sound.value.tolist(), strict=True))
     # What it tells of the retrieval is of what came back: the n-th write stored VALUES[n − 1].
     np.testing.assert_array_equal(VALUES[found.written[:, 0] - 1], found.value)
     np.testing.assert_array_equal(memory.values[found.slots[:, 0]], found.value)

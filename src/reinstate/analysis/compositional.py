@@ -6,6 +6,7 @@ import numpy as np
 
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.mazes import without_nan
 from reinstate.evaluation import Record
 from reinstate.tasks.compositional import HIGH, LOW
 
@@ -23,18 +24,19 @@ def compositional_scores(record: Record) -> dict[str, Any]:
     met = _of_query(exposures, asked)
     regret = np.asarray(record.best_expected_reward) - np.asarray(record.expected_reward)
     by_trial = _by_exposure_and_trial(regret, met)  # (seeds, exposures, steps)
+    gates = _by_exposure_and_trial(np.asarray(record.gates.r), met)
     first = np.asarray(record.expected_reward)[..., 0]
     return {
         **exposure_scores(record._replace(exposure=exposures[..., 0, :].max(axis=-1))),
         "by_queried": {
-            "regret": over_seeds(by_trial.sum(axis=-1)),
-            "regret_by_step": by_trial.cumsum(axis=-1).mean(axis=0).tolist(),
+            "regret": without_nan(over_seeds(by_trial.sum(axis=-1))),
+            "regret_by_step": without_nan(by_trial.cumsum(axis=-1).mean(axis=0).tolist()),
         },
         "first_pull": {
-            name: over_seeds(_where_queried(first, met[..., 0], asked[..., 0] == row))
+            name: without_nan(over_seeds(_where_queried(first, met[..., 0], asked[..., 0] == row)))
             for name, row in (("high", HIGH), ("low", LOW))
         },
-        "r_by_trial": _by_exposure_and_trial(np.asarray(record.gates.r), met).mean(axis=0).tolist(),
+        "r_by_trial": without_nan(gates.mean(axis=0).tolist()),
         "retrieval": retrieval_of_stimuli(record),
     }
 
@@ -59,15 +61,16 @@ def _of_query(of_both: np.ndarray, asked: np.ndarray) -> np.ndarray:
 
 def _by_exposure_and_trial(values: np.ndarray, met: np.ndarray) -> np.ndarray:
     """Means over epochs and episodes, (seeds, exposures, steps)."""
-    shared = range(int(met.max()) + 1)
-    return np.stack(
-        [np.mean(values, axis=(1, 2), where=met == exposure) for exposure in shared], axis=1
-    )
+    return np.stack([_mean(values, met == e) for e in range(int(met.max()) + 1)], axis=1)
 
 
 def _where_queried(first: np.ndarray, met: np.ndarray, here: np.ndarray) -> np.ndarray:
     """Of episodes whose first query is of one kind, by its exposure: (seeds, exposures)."""
-    shared = range(int(met.max()) + 1)
-    return np.stack(
-        [np.mean(first, axis=(1, 2), where=(met == exposure) & here) for exposure in shared], axis=1
-    )
+    return np.stack([_mean(first, (met == e) & here) for e in range(int(met.max()) + 1)], axis=1)
+
+
+def _mean(values: np.ndarray, here: np.ndarray) -> np.ndarray:
+    """Over epochs and episodes; NaN where there is none."""
+    count = here.sum(axis=(1, 2))
+    total = np.where(here, values, 0.0).sum(axis=(1, 2))
+    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)

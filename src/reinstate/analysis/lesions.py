@@ -5,8 +5,11 @@ from typing import Self
 
 import jax.numpy as jnp
 from jax import Array
+from jax.lax import Precision
 
 from reinstate.memory import DND, Memory, Retrieval
+
+HIGHEST = Precision.HIGHEST  # as in a sound memory
 
 
 @dataclass(frozen=True)
@@ -22,5 +25,5 @@ class Misfiled(DND):
         found, after = super().read(memory, query)
         filled = jnp.maximum(jnp.sum(memory.written > 0), 1)
         slots = (found.slots + filled // 2) % filled  # they fill in order
-        value = found.weights @ memory.values[slots]
+        value = jnp.matmul(found.weights, memory.values[slots], precision=HIGHEST)
         return found._replace(value=value, slots=slots, written=memory.written[slots]), after
