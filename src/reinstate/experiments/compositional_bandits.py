@@ -41,7 +41,7 @@ QUICK = Settings(
     learner=replace(
         LEARNER,
         lanes=64,
-        epochs=500,
+        epochs=380,
         learning_rate=0.005,
         discount=0.7,
         entropy_cost=0.01,
