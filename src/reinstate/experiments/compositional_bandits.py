@@ -41,12 +41,13 @@ QUICK = Settings(
     learner=replace(
         LEARNER,
         lanes=64,
-        epochs=380,
+        epochs=300,
         learning_rate=0.005,
         discount=0.7,
         entropy_cost=0.01,
         recall_from=0.5,
     ),
+    evaluation=Evaluation(epochs=60),
 )
 
 PAPER = replace(
