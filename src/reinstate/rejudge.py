@@ -7,8 +7,7 @@ this version, which may not be those of the version that recorded them.
 from pathlib import Path
 from typing import Any
 
-from reinstate.analysis.intervals import over_seeds
-from reinstate.analysis.mazes import without_nan
+from reinstate.analysis.intervals import over_seeds, without_nan
 from reinstate.analysis.participants import t_test
 from reinstate.analysis.stay import over_each_cell
 from reinstate.page.sources import understood

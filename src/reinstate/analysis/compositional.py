@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from reinstate.analysis.exposures import exposure_scores
-from reinstate.analysis.intervals import over_seeds
-from reinstate.analysis.mazes import without_nan
+from reinstate.analysis.intervals import over_seeds, without_nan
 from reinstate.evaluation import Record
 from reinstate.tasks.compositional import HIGH, LOW
 

@@ -35,6 +35,15 @@ def over_seeds(per_seed: Any) -> dict[str, Any]:
     return found | ({"iqm": interquartile_mean(values)} if values.ndim == 1 else {})
 
 
+def without_nan(value: Any) -> Any:
+    """JSON has no NaN."""
+    if isinstance(value, dict):
+        return {name: without_nan(v) for name, v in value.items()}
+    if isinstance(value, list):
+        return [without_nan(v) for v in value]
+    return None if isinstance(value, float) and np.isnan(value) else value
+
+
 def bootstrap(values: Any) -> Floats:
     """Ends of the 95% interval of the mean over the leading axis, as the last axis, (…, 2)."""
     values = np.asarray(values, dtype=float)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.intervals import over_seeds, without_nan
 from reinstate.evaluation import Record
 from reinstate.tasks.water_maze import WaterMaze
 
@@ -156,12 +156,3 @@ def _by_exposure(total: np.ndarray, count: np.ndarray, exposure: np.ndarray) -> 
     counts = np.stack([np.where(a, count, 0).sum(axis=-1) for a in at], axis=-1)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)  # (seeds, exposures)
     return without_nan(over_seeds(means))
-
-
-def without_nan(value: Any) -> Any:
-    """JSON has no NaN."""
-    if isinstance(value, dict):
-        return {name: without_nan(v) for name, v in value.items()}
-    if isinstance(value, list):
-        return [without_nan(v) for v in value]
-    return None if isinstance(value, float) and np.isnan(value) else value

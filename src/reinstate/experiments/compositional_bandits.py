@@ -27,9 +27,9 @@ from reinstate.settings import Settings
 from reinstate.tasks.compositional import CompositionalBandits
 
 # A memory pays only once what is stored of a stimulus is of use beside any other. Trained on the
-# task alone, agents code the pair in front of them and shut the gate. So they first learn, without
-# recall, in episodes whose stimuli give way to others, the better one most often: then what was
-# chosen, and what was left, both have to be coded. results/compositional-bandits/tried.json has
+# task alone, agents earn no more than they can without one. So they first learn, without recall,
+# in episodes whose stimuli give way to others, the better one most often: then what was chosen, and
+# what was left, both have to be coded. results/compositional-bandits/tried.json has
 # what each part is worth.
 QUICK = Settings(
     task=CompositionalBandits(
