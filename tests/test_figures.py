@@ -182,6 +182,14 @@ def test_a_maze_without_pairs_says_so(maze: dict[str, Any]) -> None:
     assert len(figure.axes) == 2 and not any(a.collections for a in figure.axes)
 
 
+def test_trajectories_are_of_epl2rl_or_else_of_the_first_agent(maze: dict[str, Any]) -> None:
+    other = {"maze": {"trajectories": [{"goal": 2, "first": [0, 1, 2], "second": [0, 1, 2]}]}}
+    maze["agents"] = {"epl2rl-input": other, **maze["agents"]}
+    assert panels(maze_trajectories(maze))[0].get_xlabel() == "5 steps"
+    del maze["agents"]["epl2rl"]
+    assert [a.get_xlabel() for a in panels(maze_trajectories(maze))] == ["2 steps", "2 steps"]
+
+
 def test_mazes_as_files(tmp_path: Path, maze: dict[str, Any]) -> None:
     for draw in (maze_steps, maze_trajectories):
         for name in ("one", "two"):

@@ -44,6 +44,12 @@ SEED_POINT: dict[str, Any] = {
 }
 
 
+def subject(results: dict[str, Any]) -> dict[str, Any]:
+    """The agent that figures of a single one are about: epL2RL, or whichever was run first."""
+    agents = results["agents"]
+    return agents.get("epl2rl") or next(iter(agents.values()))
+
+
 def training_curves(results: dict[str, Any], title: str) -> "Figure":
     """Reward an episode while learning: mean over seeds, each seed thin, optima as lines."""
     from matplotlib.figure import Figure

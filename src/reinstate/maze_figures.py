@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reinstate.figures import COLOURS, LABELS, SEED_POINT, apart
+from reinstate.figures import COLOURS, LABELS, SEED_POINT, apart, subject
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ def _maze_optima(axes: "Axes", optimum: dict[str, Any], last: int) -> None:
         label = "_"  # one entry in the legend for both
 
 
-def maze_trajectories(results: dict[str, Any], agent: str = "epl2rl") -> "Figure":
+def maze_trajectories(results: dict[str, Any]) -> "Figure":
     """Fig. 5c and d: ways to the first goal, early steps red, late steps green.
 
     Each column is a context; above its first exposure, below its second, from the same start.
@@ -108,7 +108,7 @@ def maze_trajectories(results: dict[str, Any], agent: str = "epl2rl") -> "Figure
 
     task = results["settings"]["task"]
     height, width = task["height"], task["width"]
-    pairs = results["agents"][agent]["maze"]["trajectories"]
+    pairs = subject(results)["maze"]["trajectories"]
     columns = max(len(pairs), 1)
     size = max(1.25 * columns + 0.5, 4.2), 2.5 * min(max(height / width, 0.8), 2) + 0.9
     figure = Figure(figsize=size, layout="constrained")

@@ -21,6 +21,7 @@ from reinstate.experiments.claims import (
     within,
     written,
 )
+from reinstate.figures import subject
 from reinstate.settings import Settings
 from reinstate.tasks.two_step import EpisodicTwoStep
 
@@ -177,15 +178,11 @@ TWO_STEP = Experiment(
     columns=columns,
     number=".3f",
     figures={
-        "choice-weights": lambda results: choice_figures.choice_weights(_first(results)["choices"]),
-        "stay": lambda results: choice_figures.stay_panels(_first(results)["choices"]),
-        "gates": lambda results: figures.gates_over_epoch(_first(results)["gates"]),
-        "weights-in-training": lambda results: choice_figures.weights_in_training(_first(results)),
+        "choice-weights": lambda results: choice_figures.choice_weights(
+            subject(results)["choices"]
+        ),
+        "stay": lambda found: choice_figures.stay_panels(subject(found)["choices"]),
+        "gates": lambda found: figures.gates_over_epoch(subject(found)["gates"]),
+        "weights-in-training": lambda found: choice_figures.weights_in_training(subject(found)),
     },
 )
-
-
-def _first(results: Results) -> Results:
-    """The agent that figures are about: epL2RL, or whichever was run first."""
-    agents = results["agents"]
-    return agents.get("epl2rl") or next(iter(agents.values()))
