@@ -1,9 +1,14 @@
-"""Strict flags, set before anything touches JAX."""
+"""Strict flags, set before anything touches JAX; and the command, for all its tests."""
 
 import signal
+from pathlib import Path
 
 import jax
+import pytest
 from hypothesis import settings
+
+from reinstate import devices
+from spoken import Command, in_this_process
 
 # A silent broadcast between ranks is the commonest way for a batch axis to go missing.
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -18,3 +23,12 @@ settings.load_profile("reinstate")
 
 # A shell ignores SIGINT for what it starts in the background; tests of Ctrl-C need it noticed.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def command(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Command:
+    """`main` in this process and an empty folder."""
+    monkeypatch.setattr(devices, "use_all_cores", lambda: None)  # JAX runs already
+    return in_this_process(capfd, monkeypatch, tmp_path)

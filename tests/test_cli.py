@@ -13,23 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate import devices
 from reinstate.agent import AGENTS
 from reinstate.experiments import EXPERIMENTS
 from reinstate.options import peek
 from reinstate.runs import Run
 from reinstate.settings import to_dict
-from spoken import Command, Said, in_this_process
+from spoken import Command, Said
 from tiny import ENVIRONMENT, OPTIONS, TINY, contents, trained_run
-
-
-@pytest.fixture
-def command(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Command:
-    """`main` in this process and an empty folder."""
-    monkeypatch.setattr(devices, "use_all_cores", lambda: None)  # JAX runs already
-    return in_this_process(capfd, monkeypatch, tmp_path)
 
 
 def assert_refused(said: Said, message: str) -> None:

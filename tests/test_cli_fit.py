@@ -14,19 +14,12 @@ from reinstate import commands_choices, figures, fit_choices
 from reinstate.choice_data import COLUMNS
 from reinstate.fit_choices import example_rows
 from reinstate.options import pairs
-from spoken import Command, Said, assert_refused, in_this_process
+from spoken import Command, Said, assert_refused
 from tiny import contents
 
 ROOT = Path(__file__).parents[1]
 FILES = {"fit.json", "weights.csv", "choice-weights.png", "choice-weights.svg", "stay.png"}
 FILES |= {"stay.svg"}
-
-
-@pytest.fixture
-def command(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Command:
-    return in_this_process(capfd, monkeypatch, tmp_path)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from reinstate.analysis.intervals import over_seeds
 from reinstate.experiments import EXPERIMENTS
 from reinstate.rejudge import rejudge
 from reinstate.runs import provenance
-from spoken import Command, assert_refused, in_this_process
+from spoken import Command, assert_refused
 from tiny import contents
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -94,13 +94,6 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     stems: list[Path] = []
     monkeypatch.setattr(figures, "save", lambda figure, stem: stems.append(stem))
     return stems
-
-
-@pytest.fixture
-def command(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Command:
-    return in_this_process(capfd, monkeypatch, tmp_path)
 
 
 def an_old_one(folder: Path, name: str = "results.json") -> Path:

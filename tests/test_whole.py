@@ -1,4 +1,4 @@
-"""`reinstate reproduce all`, and what gathers the agents whose memory is an input."""
+"""`reinstate reproduce all`."""
 
 import json
 import re
@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 
-from reinstate import devices, reproduction
+from reinstate import reproduction
 from reinstate.errors import UserError
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.progress import Bar
-from reinstate.report import inputs_table
-from reinstate.whole import gather_inputs, reproduce_all
-from spoken import Command, assert_refused, in_this_process
+from reinstate.whole import reproduce_all
+from spoken import Command, assert_refused
 from tiny import SILENT, TINY, contents, interrupt
 
 NAMES = ("barcode-bandits", "twin")
@@ -60,14 +59,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def copied(whole: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole, tmp_path / "reproduction"))
-
-
-@pytest.fixture
-def command(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Command:
-    monkeypatch.setattr(devices, "use_all_cores", lambda: None)  # JAX runs already
-    return in_this_process(capfd, monkeypatch, tmp_path)
 
 
 @pytest.fixture
@@ -249,82 +240,6 @@ def test_help(command: Command) -> None:
     text = " ".join(re.sub("[│╭╰╮╯─]", " ", said.out).split())
     assert "Settings of single experiments cannot be changed here" in text
     assert "reinstate reproduce all --help" in command("reproduce --help").out
-
-
-# Memory as an input
-
-
-def inputs_of(whole: Path, folder: Path, *agents: str, **changes: Any) -> Path:
-    """A results.json with these agents, all with epL2RL's scores."""
-    results = read(whole / "twin" / "results.json")
-    results["agents"] = dict.fromkeys(agents, results["agents"]["epl2rl"])
-    folder.mkdir()
-    (folder / "results.json").write_text(json.dumps({**results, **changes}))
-    return folder
-
-
-def test_gather_inputs(whole: Path, tmp_path: Path, command: Command) -> None:
-    first = inputs_of(whole, tmp_path / "a", "epl2rl-input", "epl2rl-input-2", command="one")
-    second = inputs_of(whole, tmp_path / "b", "epl2rl-input-2", "epl2rl-input-16", command="two")
-    said = command(f"report a b/results.json {whole / 'twin'} {whole / NAMES[0]} --inputs")
-    assert said.code == 0 and said.out == "inputs.json holds the rewards of twin\n"
-    document = read(tmp_path / "inputs.json")
-    assert document == gather_inputs([first, second, whole / "twin"])
-    row = document["experiments"]["twin"]
-    results = read(whole / "twin" / "results.json")
-    assert row["chance"] == results["optimum"]["chance"]
-    assert (row["command"], row["device"]) == ("one", results["device"])
-    assert row["epl2rl"]["reward"] == results["agents"]["epl2rl"]["reward"]
-    commands = {name: agent["command"] for name, agent in row["agents"].items()}
-    assert commands == {"epl2rl-input": "one", "epl2rl-input-2": "one", "epl2rl-input-16": "two"}
-    assert command("report a --inputs --json").code == 0  # its own file is replaced
-
-
-def test_inputs_table() -> None:
-    def scored(mean: float) -> dict[str, Any]:
-        return {"reward": {"mean": mean, "ci95": [mean - 0.1, mean + 0.1], "per_seed": [0, 0, 0]}}
-
-    agents = {f"epl2rl-input{tail}": scored(n) for n, tail in enumerate(("", "-2", "-4", "-16"), 1)}
-    rows = {"device": "cpu × 2", "chance": 1.8, "epl2rl": scored(8.0), "agents": agents}
-    bare: dict[str, Any] = {"device": "cpu × 2", "chance": None, "epl2rl": None, "agents": {}}
-    assert inputs_table({"experiments": {"barcode-bandits": rows, "twin": bare}}).splitlines() == [
-        "| experiment | chance | 2 | 4 | 8 | 16 | 50, uncompressed | epL2RL |",
-        "|---|---|---|---|---|---|---|---|",
-        "| barcode-bandits | 1.80 | 2.00 [1.90, 2.10] | 3.00 [2.90, 3.10] |  | 4.00 [3.90, 4.10] |"
-        " 1.00 [0.90, 1.10] | 8.00 [7.90, 8.10] |",
-        "| twin |  |  |  |  |  |  |  |",
-        "",
-        "Reward an episode, frozen weights, 3 seeds, cpu × 2.",
-    ]
-
-
-def test_a_setting_that_an_older_record_lacks_is_no_difference(whole: Path, tmp_path: Path) -> None:
-    old = {"network": {"hidden_size": 4, "compress": 0}, "seeds": 2}
-    first = inputs_of(whole, tmp_path / "old", "epl2rl-input", settings=old)
-    assert gather_inputs([first, whole / "twin"])["experiments"]["twin"]["epl2rl"]
-    old["network"] = {"hidden_size": 5}
-    odd = inputs_of(whole, tmp_path / "odd", "epl2rl-input", settings=old)
-    with pytest.raises(UserError, match=r"other settings \(network.hidden_size: 5 → 4\)"):
-        gather_inputs([odd, whole / "twin"])
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("report {whole}/twin --inputs", "none of these results has an agent whose memory"),
-        ("report nowhere --inputs", "nowhere does not exist"),
-        ("report list.json --inputs", "list.json does not hold results of this program"),
-        ("report {whole}/twin --inputs --out list.json", "list.json exists and is not of this"),
-        ("report --inputs", "report needs results first"),
-    ],
-)
-def test_mistakes_in_inputs(
-    command: Command, whole: Path, tmp_path: Path, line: str, message: str
-) -> None:
-    (tmp_path / "list.json").write_text("[]")
-    before = contents(tmp_path)
-    assert_refused(command(line.format(whole=whole)), message)
-    assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize("name", ["epl2rl-input", "epl2rl-input-2"])

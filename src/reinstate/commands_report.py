@@ -1,6 +1,7 @@
 """Verbs on recorded results: `report` makes one HTML page of them, `rejudge` judges them anew."""
 
 import json
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -8,12 +9,13 @@ from typing import Annotated
 import tyro
 
 from reinstate.errors import UserError
+from reinstate.inputs import gather_inputs
 from reinstate.options import parse
 from reinstate.page import write_page
 from reinstate.rejudge import rejudge_file
 from reinstate.runs import write_json
 from reinstate.tables import print_checks
-from reinstate.whole import gather_inputs, require_replaceable
+from reinstate.whole import require_replaceable
 
 PROGRAM = "reinstate report"
 
@@ -49,7 +51,7 @@ def report_command(arguments: list[str]) -> None:
     if not options.results:
         raise UserError(f"report needs results first: {PROGRAM} RESULTS… (folders or results.json)")
     if options.inputs:
-        _gather(options)
+        _gather(options, shlex.join([*PROGRAM.split(), *arguments]))
         return
     out = options.out or Path("report.html")
     size = write_page(options.results, out)
@@ -59,14 +61,15 @@ def report_command(arguments: list[str]) -> None:
         print(f"{out} ({size / 1000:,.0f} kB) opens in any browser, offline")
 
 
-def _gather(options: ReportOptions) -> None:
+def _gather(options: ReportOptions, command: str) -> None:
     out = options.out or Path("inputs.json")
     require_replaceable(out)
-    gathered = gather_inputs(options.results)
+    gathered = gather_inputs(options.results, command)
     write_json(out, gathered)
     if options.json:
         print(json.dumps(gathered))
     else:
+        print_checks(gathered["checks"])
         print(f"{out} holds the rewards of {', '.join(gathered['experiments'])}")
 
 

@@ -129,27 +129,20 @@ def inputs_table(document: dict[str, Any]) -> str:
     """The retrieved state fed as an input, by what it is compressed to, beside the r-gate's way."""
     sizes = {f"epl2rl-input-{size}": str(size) for size in INPUT_SIZES}
     sizes["epl2rl-input"] = "50, uncompressed"
-    lines = [_row("experiment", "chance", *sizes.values(), LABELS["epl2rl"])]
-    lines.append("|---" * (3 + len(sizes)) + "|")
-    for name, row in document["experiments"].items():
+    lines = [_row("experiment", "chance", "no memory", *sizes.values(), LABELS["epl2rl"])]
+    lines.append("|---" * (4 + len(sizes)) + "|")
+    devices: dict[str, str] = {}
+    for name, presets in document["experiments"].items():
         number = EXPERIMENTS[name].number
-        chance = "" if row["chance"] is None else f"{row['chance']:{number}}"
-        players = [*(row["agents"].get(agent) for agent in sizes), row["epl2rl"]]
-        rewards = [with_interval(each["reward"], number) if each else "" for each in players]
-        lines.append(_row(name, chance, *rewards))
-    seeds = sorted(
-        {
-            len(agent["reward"]["per_seed"])
-            for row in document["experiments"].values()
-            for agent in row["agents"].values()
-        }
-    )
-    devices = sorted({row["device"] for row in document["experiments"].values()})
-    note = (
-        f"Reward an episode, frozen weights, {' or '.join(map(str, seeds))} seeds,"
-        f" {' and '.join(devices)}."
-    )
-    return "\n".join([*lines, "", note])
+        for preset, row in presets.items():
+            chance = "" if row["chance"] is None else f"{row['chance']:{number}}"
+            asked = [row["memoryless"], *(row["agents"].get(agent) for agent in sizes)]
+            players = [*asked, row["epl2rl"]]
+            rewards = [with_interval(each["reward"], number) if each else "" for each in players]
+            lines.append(_row(f"{name}, {preset}", chance, *rewards))
+            devices |= {preset: next(iter(row["agents"].values()))["device"]}
+    where = ", ".join(f"{preset} preset on {device}" for preset, device in devices.items())
+    return "\n".join([*lines, "", f"Reward an episode, frozen weights; {where}."])
 
 
 TABLES: dict[str, Callable[..., str]] = {

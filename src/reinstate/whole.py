@@ -22,11 +22,10 @@ from reinstate.errors import UserError
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
 from reinstate.page import require_report, write_page
-from reinstate.page.sources import understood
 from reinstate.progress import Reporter
 from reinstate.reproduction import earlier_results, find_experiment, reproduce
 from reinstate.runs import provenance, read_json, write_json
-from reinstate.settings import Settings, differences
+from reinstate.settings import Settings
 from reinstate.tables import print_checks, with_interval
 from reinstate.training import Stopped
 
@@ -225,63 +224,3 @@ def print_summary(summary: dict[str, Any], out: Path) -> None:
     checks = [check for part in summary["experiments"].values() for check in part["checks"]]
     seconds = summary["totals"]["seconds"]
     print(f"{_held(checks)}; {seconds:.0f} s; the report is {out / 'report.html'}")
-
-
-def gather_inputs(results: Sequence[Path]) -> dict[str, Any]:
-    """Rewards of the agents whose memory is an input, beside chance and epL2RL's, by experiment.
-
-    Files of one experiment complement each other, if their settings are the same: of an agent that
-    is in several, the first counts. Experiments without such an agent are left out.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    settings: dict[str, dict[str, Any]] = {}
-    for path in results:
-        file = path / "results.json" if path.is_dir() else path
-        with understood(file):
-            document = read_json(file)
-            name = find_experiment(str(document["experiment"])).name
-            _require_same_settings(file, settings.setdefault(name, document["settings"]), document)
-            row = found.setdefault(name, {"chance": None, "epl2rl": None, "agents": {}})
-            _gather(row, document)
-    rows = {name: row for name, row in found.items() if row["agents"]}
-    if not rows:
-        raise UserError(
-            "none of these results has an agent whose memory is an input: reproduce some with"
-            " --agents epl2rl-input epl2rl-input-2"
-        )
-    return {**provenance(), "experiments": rows}
-
-
-def _gather(row: dict[str, Any], document: dict[str, Any]) -> None:
-    origin = {fact: document[fact] for fact in ("command", "device")}
-    optimum = document["optimum"]
-    if row["chance"] is None:
-        row["chance"] = optimum.get("chance", optimum.get("random_walk"))
-    for name, scores in document["agents"].items():
-        scored = {"reward": scores["reward"], **origin}
-        if name.startswith("epl2rl-input"):
-            row.update({fact: row.get(fact, origin[fact]) for fact in origin})
-            row["agents"].setdefault(name, scored)
-        elif name == "epl2rl":
-            row["epl2rl"] = row["epl2rl"] or scored
-
-
-def _require_same_settings(file: Path, first: dict[str, Any], document: dict[str, Any]) -> None:
-    """As far as both know them: a setting that came later has no value in an older record."""
-    new = document["settings"]
-    changed = differences(_known_to(new, first), _known_to(first, new))
-    if changed:
-        raise UserError(
-            f"{file} and an earlier file of {document['experiment']} have other settings"
-            f" ({'; '.join(changed)}): name results of the same"
-        )
-
-
-def _known_to(other: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: _known_to(other[name], value)
-        if isinstance(value, dict) and isinstance(other[name], dict)
-        else value
-        for name, value in settings.items()
-        if name in other
-    }

@@ -1,0 +1,145 @@
+"""The paper's negative result, gathered: what agents earn whose memory is an input, not a gate.
+
+A row for each experiment and preset: rewards by the size that a retrieved state is compressed to,
+beside chance, the best agent without a memory, and epL2RL. Section 4.1's statements are checked.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from reinstate.agent import INPUT_SIZES
+from reinstate.errors import UserError
+from reinstate.experiments.base import Check
+from reinstate.experiments.claims import input_at_chance
+from reinstate.page.sources import understood
+from reinstate.reproduction import find_experiment
+from reinstate.runs import provenance, read_json
+from reinstate.settings import differences
+
+GOOD = 0.95  # as well as through the r-gate: this share of epL2RL's gain over no memory
+FEW = 4  # the paper: to fewer than 5 dimensions
+COMPRESSED = "compressed to fewer than 5 it does as well as the r-gate, only on a subset of tasks"
+
+Row = dict[str, Any]
+
+
+def gather_inputs(results: Sequence[Path], command: str) -> dict[str, Any]:
+    """The document of all rows, and the checks on them.
+
+    Files of one experiment and preset complement each other, if their settings are the same: of an
+    agent that is in several, the first counts. What has no such agent is left out.
+    """
+    found: dict[str, dict[str, Row]] = {}
+    settings: dict[tuple[str, str], dict[str, Any]] = {}
+    for path in results:
+        file = path / "results.json" if path.is_dir() else path
+        with understood(file):
+            document = read_json(file)
+            name = find_experiment(str(document["experiment"])).name
+            preset = str(document["preset"])
+            first = settings.setdefault((name, preset), document["settings"])
+            _require_same_settings(file, first, document)
+            empty: Row = {"chance": None, "memoryless": None, "epl2rl": None, "agents": {}}
+            _add(found.setdefault(name, {}).setdefault(preset, empty), document)
+    rows = {name: kept for name, presets in found.items() if (kept := _with_agents(presets))}
+    if not rows:
+        raise UserError(
+            "none of these results has an agent whose memory is an input: reproduce some with"
+            " --agents epl2rl-input epl2rl-input-2"
+        )
+    checks = [check._asdict() for check in (*_at_chance(rows), *_compressed(rows))]
+    return {"command": command, **provenance(), "experiments": rows, "checks": checks}
+
+
+def _with_agents(presets: dict[str, Row]) -> dict[str, Row]:
+    return {preset: row for preset, row in presets.items() if row["agents"]}
+
+
+def _add(row: Row, document: dict[str, Any]) -> None:
+    """Put a file's agents into their row."""
+    optimum = document["optimum"]
+    if row["chance"] is None:
+        row["chance"] = optimum.get("chance", optimum.get("random_walk"))
+    for name, scores in document["agents"].items():
+        scored = {
+            "name": name,
+            "reward": scores["reward"],
+            **{fact: document[fact] for fact in ("command", "commit", "device")},
+        }
+        if name.startswith("epl2rl-input"):
+            row["agents"].setdefault(name, scored)
+        elif name == "epl2rl":
+            row["epl2rl"] = row["epl2rl"] or scored
+        elif row["memoryless"] is None or _mean(scored) > _mean(row["memoryless"]):
+            row["memoryless"] = scored
+
+
+def _mean(scored: dict[str, Any]) -> float:
+    return float(scored["reward"]["mean"])
+
+
+def _at_chance(rows: dict[str, dict[str, Row]]) -> Iterator[Check]:
+    """Of every row with the uncompressed agent, whether it is at chance."""
+    for name, presets in rows.items():
+        for preset, row in presets.items():
+            if row["chance"] is not None:
+                for check in input_at_chance(row["agents"], row, "chance", "4.1"):
+                    yield check._replace(claim=f"{name}, {preset} preset: {check.claim}")
+
+
+def gain(row: Row, agent: str) -> float | None:
+    """An agent's share of what epL2RL gains over the best without a memory; None if unknown."""
+    if not (agent in row["agents"] and row["epl2rl"] and row["memoryless"]):
+        return None
+    least = _mean(row["memoryless"])
+    most = _mean(row["epl2rl"]) - least
+    return (_mean(row["agents"][agent]) - least) / most if most > 0 else None
+
+
+def _compressed(rows: dict[str, dict[str, Row]]) -> Iterator[Check]:
+    """On how many experiments few inputs, and more inputs, do as well as the r-gate."""
+    few = [f"epl2rl-input-{size}" for size in INPUT_SIZES if size <= FEW]
+    many = [f"epl2rl-input-{size}" for size in INPUT_SIZES if size > FEW]
+    notes: dict[str, Any] = {"section": "4.1", "paper": COMPRESSED}
+    how = f"(experiments with {GOOD:.0%} of its gain)"
+    if good := _good(rows, few):
+        n, of = sum(good), len(good)
+        claim = f"compressed to {FEW} inputs or fewer, some do as well as the r-gate {how}"
+        yield Check(claim, n, f"1 to {of - 1} of {of}", 0 < n < of, **notes)
+    if good := _good(rows, many):
+        n, of = sum(good), len(good)
+        claim = f"compressed to more than {FEW} inputs, none does as well as the r-gate {how}"
+        yield Check(claim, n, f"0 of {of}", n == 0, **notes)
+
+
+def _good(rows: dict[str, dict[str, Row]], agents: Sequence[str]) -> list[bool]:
+    """For each experiment with any of these agents, whether one of them does as well."""
+    found = []
+    for presets in rows.values():
+        gains = [gain(row, agent) for row in presets.values() for agent in agents]
+        known = [share for share in gains if share is not None]
+        if known:
+            found.append(max(known) >= GOOD)
+    return found
+
+
+def _require_same_settings(file: Path, first: dict[str, Any], document: dict[str, Any]) -> None:
+    """As far as both know them: a setting that came later has no value in an older record."""
+    new = document["settings"]
+    changed = differences(_known_to(new, first), _known_to(first, new))
+    if changed:
+        raise UserError(
+            f"{file} and an earlier file of {document['experiment']} have other settings"
+            f" ({'; '.join(changed)}): name results of the same"
+        )
+
+
+def _known_to(other: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: _known_to(other[name], value)
+        if isinstance(value, dict) and isinstance(other[name], dict)
+        else value
+        for name, value in settings.items()
+        if name in other
+    }

@@ -1,0 +1,167 @@
+"""What agents earn whose memory is an input, gathered from results of several files."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reinstate.errors import UserError
+from reinstate.inputs import gain, gather_inputs
+from reinstate.report import inputs_table
+from spoken import Command, assert_refused
+from tiny import contents
+
+
+def scored(mean: float) -> dict[str, Any]:
+    seeds = [mean - 0.1, mean, mean + 0.1]
+    return {"reward": {"mean": mean, "ci95": [seeds[0], seeds[-1]], "per_seed": seeds}}
+
+
+def results(folder: Path, agents: dict[str, float], **changes: Any) -> Path:
+    """What `reproduce` left, as far as it matters here."""
+    document = {
+        "experiment": "barcode-bandits",
+        "preset": "quick",
+        "command": f"reinstate {folder.name}",
+        "commit": "c0ffee",
+        "device": "cpu × 2",
+        "settings": {"network": {"hidden_size": 4}, "seeds": 3},
+        "optimum": {"chance": 1.8},
+        "agents": {name: scored(mean) for name, mean in agents.items()},
+    }
+    folder.mkdir()
+    (folder / "results.json").write_text(json.dumps({**document, **changes}))
+    return folder
+
+
+def test_files_of_an_experiment_complement_each_other(tmp_path: Path, command: Command) -> None:
+    first = results(tmp_path / "a", {"epl2rl-input": 2.0, "epl2rl-input-2": 3.0})
+    second = results(tmp_path / "b", {"epl2rl-input-2": 4.0, "epl2rl-input-16": 5.0})
+    third = results(tmp_path / "c", {"l2rl": 4.2, "l2rl-context": 4.4, "epl2rl": 8.0})
+    results(tmp_path / "d", {"epl2rl": 1.0}, experiment="two-step")  # has none of these agents
+    said = command("report a b/results.json c d --inputs")
+    assert said.code == 0
+    assert said.out.endswith("inputs.json holds the rewards of barcode-bandits\n")
+    document = json.loads((tmp_path / "inputs.json").read_text())
+    named = document.pop("command")
+    assert named == "reinstate report a b/results.json c d --inputs"
+    again = gather_inputs([first, second, third], "")
+    assert document == json.loads(json.dumps({k: v for k, v in again.items() if k != "command"}))
+    row = document["experiments"]["barcode-bandits"]["quick"]
+    assert row["chance"] == 1.8
+    commands = {name: agent["command"] for name, agent in row["agents"].items()}
+    assert commands == {
+        "epl2rl-input": "reinstate a",
+        "epl2rl-input-2": "reinstate a",
+        "epl2rl-input-16": "reinstate b",
+    }
+    assert row["epl2rl"]["reward"]["mean"] == 8.0
+    assert row["memoryless"]["name"] == "l2rl-context"  # the better one
+    assert command("report a --inputs --json").code == 0  # its own file is replaced
+
+
+def test_presets_are_rows_of_their_own(tmp_path: Path) -> None:
+    small = results(tmp_path / "small", {"epl2rl-input": 2.0})
+    large = results(
+        tmp_path / "large", {"epl2rl-input": 3.0}, preset="paper", settings={"seeds": 9}
+    )
+    rows = gather_inputs([small, large], "")["experiments"]["barcode-bandits"]
+    means = {name: row["agents"]["epl2rl-input"]["reward"]["mean"] for name, row in rows.items()}
+    assert means == {"quick": 2.0, "paper": 3.0}
+
+
+def claims(*paths: Path) -> dict[str, tuple[float, bool]]:
+    checks = gather_inputs(paths, "")["checks"]
+    assert all(check["section"] == "4.1" and check["paper"] for check in checks)
+    return {check["claim"].partition(" (")[0]: (check["value"], check["holds"]) for check in checks}
+
+
+def test_claims_as_the_paper_found_them(tmp_path: Path) -> None:
+    """At chance as it is; good if compressed to few, on one task of two; never with more."""
+    rivals = {"l2rl": 4.0, "epl2rl": 8.0}
+    good = {"epl2rl-input": 1.8, "epl2rl-input-2": 7.9, "epl2rl-input-4": 2.0}
+    bad = {"epl2rl-input": 1.8, "epl2rl-input-4": 7.7, "epl2rl-input-8": 7.7}
+    a = results(tmp_path / "a", {**good, "epl2rl-input-16": 7.7, **rivals})
+    b = results(tmp_path / "b", {**bad, **rivals}, experiment="water-maze")
+    few = "compressed to 4 inputs or fewer, some do as well as the r-gate"
+    many = "compressed to more than 4 inputs, none does as well as the r-gate"
+    assert claims(a, b) == {
+        "barcode-bandits, quick preset: epl2rl-input is at chance": (1.8, True),
+        "water-maze, quick preset: epl2rl-input is at chance": (1.8, True),
+        few: (1, True),
+        many: (0, True),
+    }
+    c = results(tmp_path / "c", {"epl2rl-input-2": 7.9, "epl2rl-input-8": 8.0, **rivals})
+    assert claims(c)[few] == (1, False)  # all tasks, not some
+    assert claims(c)[many] == (1, False)
+    alone = results(tmp_path / "d", {"epl2rl-input": 2.0, "epl2rl-input-2": 8.0})
+    assert claims(alone) == {  # 2.0 is above chance; without epL2RL nothing can be as good as it
+        "barcode-bandits, quick preset: epl2rl-input is at chance": (2.0, False)
+    }
+
+
+@pytest.mark.parametrize(
+    ("reward", "epl2rl", "expected"),
+    [
+        (4.0, 8.0, 0.0),
+        (7.0, 8.0, 0.75),
+        (9.0, 8.0, 1.25),
+        (5.0, 4.0, None),
+        (5.0, 3.0, None),
+        (5.0, None, None),
+    ],
+)
+def test_gain(reward: float, epl2rl: float | None, expected: float | None) -> None:
+    row = {
+        "memoryless": scored(4.0),
+        "epl2rl": None if epl2rl is None else scored(epl2rl),
+        "agents": {"epl2rl-input": scored(reward)},
+    }
+    assert gain(row, "epl2rl-input") == expected
+    assert gain(row, "epl2rl-input-2") is None
+
+
+def test_table(tmp_path: Path) -> None:
+    sizes = enumerate(("", "-2", "-4", "-16"), 1)
+    agents = {f"epl2rl-input{tail}": float(n) for n, tail in sizes}
+    full = results(tmp_path / "a", {**agents, "epl2rl": 8.0, "l2rl": 4.4})
+    bare = results(tmp_path / "b", {"epl2rl-input-8": 0.5}, experiment="two-step", optimum={})
+    assert inputs_table(gather_inputs([full, bare], "")).splitlines() == [
+        "| experiment | chance | no memory | 2 | 4 | 8 | 16 | 50, uncompressed | epL2RL |",
+        "|---|---|---|---|---|---|---|---|---|",
+        "| barcode-bandits, quick | 1.80 | 4.40 [4.30, 4.50] | 2.00 [1.90, 2.10] |"
+        " 3.00 [2.90, 3.10] |  | 4.00 [3.90, 4.10] | 1.00 [0.90, 1.10] | 8.00 [7.90, 8.10] |",
+        "| two-step, quick |  |  |  |  | 0.500 [0.400, 0.600] |  |  |  |",
+        "",
+        "Reward an episode, frozen weights; quick preset on cpu × 2.",
+    ]
+
+
+def test_a_setting_that_an_older_record_lacks_is_no_difference(tmp_path: Path) -> None:
+    new = results(tmp_path / "new", {"epl2rl": 8.0})
+    settings: dict[str, Any] = {"network": {"hidden_size": 4, "compress": 0}, "seeds": 3}
+    old = results(tmp_path / "old", {"epl2rl-input": 2.0}, settings=settings)
+    assert gather_inputs([old, new], "")["experiments"]["barcode-bandits"]["quick"]["epl2rl"]
+    settings["network"] = {"hidden_size": 5}
+    odd = results(tmp_path / "odd", {"epl2rl-input": 2.0}, settings=settings)
+    with pytest.raises(UserError, match=r"other settings \(network.hidden_size: 5 → 4\)"):
+        gather_inputs([odd, new], "")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("report c --inputs", "none of these results has an agent whose memory"),
+        ("report nowhere --inputs", "nowhere does not exist"),
+        ("report list.json --inputs", "list.json does not hold results of this program"),
+        ("report c --inputs --out list.json", "list.json exists and is not of this"),
+        ("report --inputs", "report needs results first"),
+    ],
+)
+def test_mistakes(command: Command, tmp_path: Path, line: str, message: str) -> None:
+    results(tmp_path / "c", {"epl2rl": 8.0})
+    (tmp_path / "list.json").write_text("[]")
+    before = contents(tmp_path)
+    assert_refused(command(line), message)
+    assert contents(tmp_path) == before
