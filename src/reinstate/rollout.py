@@ -188,13 +188,9 @@ def play_episode(
     # The last reward reaches the cell only as the next step's input: without one more step the
     # stored state would lack it.
     mind, decision, _ = sense(now)
-    if agent.remembers:
-        value = agent.to_store(mind)
-        value = value if through_storage else jax.lax.stop_gradient(value)
-        for row in world.stored_under(task, now.state):
-            memory = dnd.write(memory, contexts[row], value)
+    keys = [contexts[row] for row in world.stored_under(task, now.state)]
     life = Life(
-        memory,
+        _store(agent, dnd, memory, keys, mind, through_storage),
         mind if agent.outlives_episodes else life.mind,
         world.log(life.history, task, now.state),
     )
@@ -225,3 +221,16 @@ def _recall(agent: Player, dnd: DND, memory: Memory, contexts: Array) -> tuple[M
 
     memory, recalled = jax.lax.scan(look_up, memory, contexts)
     return memory, recalled
+
+
+def _store(
+    agent: Player, dnd: DND, memory: Memory, keys: list[Array], mind: Any, through_storage: bool
+) -> Memory:
+    """The memory with what the agent stores of its state under each of the keys."""
+    if not agent.remembers:
+        return memory
+    value = agent.to_store(mind)
+    value = value if through_storage else jax.lax.stop_gradient(value)
+    for key in keys:
+        memory = dnd.write(memory, key, value)
+    return memory
