@@ -36,11 +36,37 @@ def claims_table(results: dict[str, Any]) -> str:
             check["paper"],
             f"{check['claim']}: {check['bound']}",
             _ours(check),
-            "yes" if check["holds"] else "no",
+            "yes" if check["holds"] else _failed(check),
         ]
         for check in results["checks"]
     ]
     return markdown(["section", "the paper", "tested here", "ours [95%]", "holds"], rows)
+
+
+def _failed(check: dict[str, Any]) -> str:
+    return f"no; tried: {check['tried']}" if check["tried"] else "no"
+
+
+def both_claims_table(paper: dict[str, Any], quick: dict[str, Any]) -> str:
+    """Every check of two summaries, of the paper preset and of the quick one, side by side."""
+    rows = []
+    for name, part in paper["experiments"].items():
+        again = {_gist(check): check for check in quick["experiments"][name]["checks"]}
+        for check in part["checks"]:
+            verdicts = [_verdict(each) for each in (check, again[_gist(check)])]
+            rows.append([check["section"], check["paper"], check["claim"], *verdicts])
+    held = [f"{part['totals']['hold']} of {part['totals']['checks']}" for part in (paper, quick)]
+    rows.append(["", "", "**hold**", *held])
+    return markdown(["section", "the paper", "tested here", "paper preset", "quick preset"], rows)
+
+
+def _gist(check: dict[str, Any]) -> str:
+    """A claim without what it was measured by, which may name the runner-up."""
+    return str(check["claim"].partition(" (")[0])
+
+
+def _verdict(check: dict[str, Any]) -> str:
+    return f"{'yes' if check['holds'] else '**no**'}: {_ours(check)}"
 
 
 def _ours(check: dict[str, Any]) -> str:
@@ -106,6 +132,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 MADE: dict[str, Callable[..., str]] = {
     **TABLES,
     "claims": claims_table,
+    "both-claims": both_claims_table,
     "optimum": optimum_table,
     "command": command_block,
 }

@@ -1,7 +1,8 @@
-"""Directives and a role that put recorded results on a page.
+"""Directives and a role that put recorded results on a page; report.html of them beside the pages.
 
-```{results} barcode-bandits        also growth, classes, embedder, strategies, claims,
-```                                 optimum, command: each takes names of recorded files
+```{results} barcode-bandits        also growth, classes, embedder, strategies, tried, inputs,
+```                                 searches, claims, both-claims, optimum, command: each takes
+                                    names of recorded files
 ```{solved} compositional-bandits   the optimum, solved now
 ```{recorded-files}                 what is in results/
 ```{settings} reinstate.tasks.water_maze.WaterMaze
@@ -10,6 +11,7 @@
 
 import dataclasses
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar
 
 import recorded
@@ -19,6 +21,8 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from reinstate.errors import UserError
+from reinstate.experiments import EXPERIMENTS
+from reinstate.page import write_page
 
 
 class Table(SphinxDirective):
@@ -92,6 +96,13 @@ class Number(SphinxRole):
             return [], [message]
 
 
+def write_report(app: Sphinx, exception: Exception | None) -> None:
+    """What `reinstate report` makes of the recorded results."""
+    if exception is None and app.builder.format == "html":
+        folders = [recorded.file_of(name).parent for name in EXPERIMENTS]
+        write_page(folders, Path(app.outdir) / "report.html")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     for kind in recorded.MADE:
         app.add_directive(kind, Recorded)
@@ -99,4 +110,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("recorded-files", RecordedFiles)
     app.add_directive("settings", SettingsTable)
     app.add_role("recorded", Number())
+    app.connect("build-finished", write_report)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

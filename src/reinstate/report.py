@@ -50,11 +50,21 @@ def _row(*cells: str) -> str:
 
 def _provenance(results: dict[str, Any]) -> str:
     epl2rl = results["agents"]["epl2rl"]
+    total, before = results["seconds"]["total"], trained_before(results)
+    time = f"{total:.0f} s in all, compile included"
+    if before >= 1:
+        time = f"{total:.0f} s after an interruption and {before:.0f} s of training before it"
     return (
-        f"`{results['preset']}` preset, {len(epl2rl['seeds'])} seeds, {results['device']},"
-        f" {results['seconds']['total']:.0f} s in all, compile included;"
+        f"`{results['preset']}` preset, {len(epl2rl['seeds'])} seeds, {results['device']}, {time};"
         f" epL2RL trained at {epl2rl['steps_per_second'] / 1e6:.0f} million steps a second."
     )
+
+
+def trained_before(results: dict[str, Any]) -> float:
+    """Seconds of training done by calls before the one that finished, whose `seconds` these are."""
+    agents = results["agents"].values()
+    trained = sum(agent["train_steps"] / agent["steps_per_second"] for agent in agents)
+    return max(0.0, trained - results["seconds"]["train"])
 
 
 def growth_table(*mazes: dict[str, Any]) -> str:
@@ -145,6 +155,20 @@ def inputs_table(document: dict[str, Any]) -> str:
     return "\n".join([*lines, "", f"Reward an episode, frozen weights; {where}."])
 
 
+def searches_table(*searches: dict[str, Any]) -> str:
+    """Where presets stand among the settings that were tried for the agent without a memory."""
+    heads = ("experiment", "tried for", "settings", "seeds", "lanes", "best", "preset", "its rank")
+    lines = [_row(*heads), "|---" * len(heads) + "|"]
+    for found in searches:
+        name, agent, settings = found["experiment"], found["agent"], found["settings"]
+        stands, number = found["standing"][agent], EXPERIMENTS[name].number
+        sizes = (stands["trials"], settings["seeds"], settings["learner"]["lanes"])
+        rewards = [f"{stands[which]['reward']:{number}}" for which in ("best", "preset")]
+        rank = str(stands["preset"]["rank"])
+        lines.append(_row(name, LABELS[agent], *map(str, sizes), *rewards, rank))
+    return "\n".join(lines)
+
+
 TABLES: dict[str, Callable[..., str]] = {
     "results": results_table,
     "growth": growth_table,
@@ -153,6 +177,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "strategies": strategies_table,
     "tried": tried_table,
     "inputs": inputs_table,
+    "searches": searches_table,
 }
 
 

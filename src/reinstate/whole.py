@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from reinstate import devices
 from reinstate.errors import UserError
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
@@ -181,7 +180,6 @@ def summarise(found: dict[str, dict[str, Any]], command: str) -> dict[str, Any]:
     return {
         "command": command,
         **provenance(),
-        "device": devices.describe(),
         "totals": {
             "experiments": len(found),
             "agents": sum(len(results["agents"]) for results in found.values()),

@@ -169,7 +169,9 @@ def test_claims_are_all_there_with_their_verdicts(page: Element) -> None:
             assert ("[" in value) == bool(check.get("ci95"))
             assert ("%" in share) == (check.get("share") is not None)
             assert verdict.startswith("✓ holds" if check["holds"] else "✗ fails")
-            assert verdict.split(" ")[-1] == check["bound"].split(" ")[-1]
+            against, _, tried = verdict.partition("; tried: ")
+            assert against.split(" ")[-1] == check["bound"].split(" ")[-1]
+            assert tried == ("" if check["holds"] else check.get("tried", ""))
             assert "<=" not in verdict and ">" not in verdict
     every = [check for document in documents for check in document["checks"]]
     held = sum(check["holds"] for check in every)
@@ -178,8 +180,9 @@ def test_claims_are_all_there_with_their_verdicts(page: Element) -> None:
 
 def test_claims_say_what_the_paper_says_and_where(tmp_path: Path) -> None:
     results = small()
-    new = Check("a claim", 4.2, "> 4.000 by much", True, "4.1", "they say", [4.1, 4.3], 0.98)
-    other = Check("another", 0.5, "<= 0 but for chance", False, "4.9", "", None)
+    said = ("4.1", "they say", [4.1, 4.3], 0.98, "this and that")
+    new = Check("a claim", 4.2, "> 4.000 by much", True, *said)
+    other = Check("another", 0.5, "<= 0 but for chance", False, "4.9", tried="this & that")
     old = {"claim": "an old one", "value": 0.5, "bound": "< 1/3", "holds": True}
     results["checks"] = [new._asdict(), other._asdict(), old]
     page = read(page_from(tmp_path, results))
@@ -194,7 +197,8 @@ def test_claims_say_what_the_paper_says_and_where(tmp_path: Path) -> None:
         ),
         (
             "Section 4.9: Experiment 1: barcode bandits",
-            [["another", "–", "0.500", "–", "✗ fails against: at most 0 but for chance"]],
+            [["another", "–", "0.500", "–", 
+              "✗ fails against: at most 0 but for chance; tried: this & that"]],
         ),
     ]  # fmt: skip
     assert "2 of 3 checks" in page.one("section", id="claims").text

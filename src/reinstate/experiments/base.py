@@ -42,6 +42,7 @@ class Check(NamedTuple):
     paper: str = ""  # what the paper says; nothing, where the check is ours
     ci95: list[float] | None = None  # of the value
     share: float | None = None  # of its ceiling, where the value is an agent's reward
+    tried: str = ""  # to make it hold, where our own runs do not bear it out
 
 
 def judge_bandit(world: Any, record: Record) -> Results:

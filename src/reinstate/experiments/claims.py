@@ -27,6 +27,7 @@ SIGNS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
 }
 AS_INPUT = "fed to the LSTM as 50 inputs, what the memory returns brings reward down to chance"
+TRIED_AS_INPUT = "all five experiments, with the state as it is and compressed to 2, 4, 8 and 16"
 
 
 def more(claim: str, a: Any, b: Any, *, paired: bool = False, **notes: Any) -> Check:
@@ -166,5 +167,5 @@ def input_at_chance(agents: Results, optimum: Values, chance: str, section: str)
     if "epl2rl-input" not in agents:
         return []
     claim, agent = "epl2rl-input is at chance (reward an episode)", agents["epl2rl-input"]
-    notes = _with_share(agent, {"section": section, "paper": AS_INPUT})
+    notes = _with_share(agent, {"section": section, "paper": AS_INPUT, "tried": TRIED_AS_INPUT})
     return [within(claim, agent["reward"], optimum[chance], **notes)]

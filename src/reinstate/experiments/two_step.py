@@ -104,7 +104,8 @@ def _strategies(group: Results) -> list[Check]:
 
     def uses(part: str, name: str) -> Check:
         claim = f"epl2rl uses {name} on {part} episodes (weight)"
-        return _weight(claim, group[part][name], True, used)
+        tried = "six stages of training, and a choice model with learned values"
+        return _weight(claim, group[part][name], True, used, tried if name == "IMF" else "")
 
     found = [uses("uncued", name) for name in ("IMF", "IMB")]
     found += [uses("cued", name) for name in ("IMF", "IMB", "EMB")]
@@ -119,13 +120,14 @@ def _strategies(group: Results) -> list[Check]:
     return found
 
 
-def _weight(claim: str, weight: Results, is_used: bool, said: str) -> Check:
+def _weight(claim: str, weight: Results, is_used: bool, said: str, tried: str = "") -> Check:
     """Whether a weight's own interval lies above 0."""
     mean, ci95 = weight["mean"], weight["ci95"]
     low = ci95[0] if ci95 else mean
     how = " for the low end (Student's t)" if ci95 else " (one seed cannot tell)"
     bound = f"{'>' if is_used else '<='} 0{how}"
-    return Check(claim, mean, bound, (low > 0) == is_used, section="4.5", paper=said, ci95=ci95)
+    notes: Results = {"section": "4.5", "paper": said, "ci95": ci95, "tried": tried}
+    return Check(claim, mean, bound, (low > 0) == is_used, **notes)
 
 
 def _gates(gates: Results) -> list[Check]:

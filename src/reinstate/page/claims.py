@@ -45,8 +45,15 @@ def _check(check: dict[str, Any]) -> Markup:
         check.get("paper") or ABSENT,
         with_bounds(finite(check["value"]), _interval(check.get("ci95"))),
         percent(check.get("share")),
-        tag("td", tag("span", word, class_=kind), bound),
+        tag("td", tag("span", word, class_=kind), bound, *_tried(check)),
     )
+
+
+def _tried(check: dict[str, Any]) -> list[Markup]:
+    """Where a claim fails, what was done to make it hold."""
+    tried = check.get("tried")
+    failed = check["holds"] is not True
+    return [tag("span", f"; tried: {tried}", class_="bound")] if tried and failed else []
 
 
 def _interval(ends: Any) -> tuple[float, float] | None:

@@ -1,0 +1,80 @@
+"""What lies in results/ fits together, and still is of the presets that the program has."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reinstate.experiments import EXPERIMENTS
+from reinstate.inputs import GOOD, gain
+from reinstate.report import trained_before
+from reinstate.runs import read_json
+from reinstate.settings import differences, to_dict
+from reinstate.tuning.ranges import own_setting
+from reinstate.whole import summarise
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def recorded(name: str) -> Any:
+    return read_json(RESULTS / name)
+
+
+def test_the_summary_is_that_of_the_recorded_results() -> None:
+    found = {name: recorded(f"{name}/results.json") for name in EXPERIMENTS}
+    summary, made = recorded("summary.json"), summarise(found, "")
+    for part in ("experiments", "totals"):
+        assert summary[part] == made[part]
+    assert summary["command"] == "reinstate reproduce all --preset paper"
+
+
+def test_the_whole_paper_took_less_than_a_quarter_of_an_hour() -> None:
+    before = sum(trained_before(recorded(f"{name}/results.json")) for name in EXPERIMENTS)
+    assert recorded("summary.json")["totals"]["seconds"] + before < 15 * 60
+    assert recorded("quick/summary.json")["totals"]["seconds"] < 40 * 60
+
+
+def test_both_presets_judge_the_same_claims() -> None:
+    paper, quick = (recorded(f"{f}summary.json")["experiments"] for f in ("", "quick/"))
+    for name, part in paper.items():
+        claims = [[check["claim"] for check in each["checks"]] for each in (part, quick[name])]
+        assert claims[0] == claims[1] and len(claims[0]) == len({*claims[0]})
+        assert (part["preset"], quick[name]["preset"]) == ("paper", "quick")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_results_are_of_the_preset(name: str) -> None:
+    settings = to_dict(EXPERIMENTS[name].preset("paper"))
+    assert not differences(recorded(f"{name}/results.json")["settings"], settings)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_preset_is_among_the_best_settings_of_its_search(name: str) -> None:
+    found, preset = recorded(f"{name}/search.json"), EXPERIMENTS[name].preset("paper")
+    assert found["agent"] in ("l2rl", "l2rl-context") and found["preset"] == "paper"
+    assert found["trials"][0]["setting"] == own_setting(preset.learner)._asdict()
+    changed = differences(found["settings"], to_dict(preset))
+    assert {line.partition(":")[0] for line in changed} == {"seeds", "learner.lanes"}
+    stands = found["standing"][found["agent"]]
+    assert stands["preset"]["reward"] >= 0.99 * stands["best"]["reward"]
+
+
+def test_memory_as_an_input_is_recorded_for_every_experiment() -> None:
+    document = recorded("inputs.json")
+    assert list(document["experiments"]) == list(EXPERIMENTS)
+    for name, presets in document["experiments"].items():
+        agents = [set(row["agents"]) for row in presets.values()]
+        assert any(len(each) == 5 for each in agents), name  # 2, 4, 8, 16 and all 50
+        if "paper" in presets:
+            reward = recorded(f"{name}/results.json")["agents"]["epl2rl"]["reward"]
+            assert presets["paper"]["epl2rl"]["reward"] == reward
+
+
+def test_what_is_said_of_memory_as_an_input() -> None:
+    """Nowhere at chance; compressed about as good as the gate, in every experiment."""
+    document = recorded("inputs.json")
+    assert not any(check["holds"] for check in document["checks"])
+    for presets in document["experiments"].values():
+        row = next(row for row in presets.values() if len(row["agents"]) == 5)
+        shares = [gain(row, f"epl2rl-input-{size}") or 0.0 for size in (2, 4, 8, 16)]
+        assert max(shares) >= GOOD
