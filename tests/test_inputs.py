@@ -1,14 +1,19 @@
 """What agents earn whose memory is an input, gathered from results of several files."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reinstate.errors import UserError
+from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.inputs import gain, gather_inputs
 from reinstate.report import inputs_table
+from reinstate.reproduction import start_run
+from reinstate.runs import provenance, write_json
+from reinstate.settings import to_dict
 from spoken import Command, assert_refused
 from tiny import contents
 
@@ -69,6 +74,21 @@ def test_presets_are_rows_of_their_own(tmp_path: Path) -> None:
     rows = gather_inputs([small, large], "")["experiments"]["barcode-bandits"]
     means = {name: row["agents"]["epl2rl-input"]["reward"]["mean"] for name, row in rows.items()}
     assert means == {"quick": 2.0, "paper": 3.0}
+
+
+def test_runs_complement_results(tmp_path: Path) -> None:
+    preset = BARCODE_BANDITS.preset("quick")
+    whole = results(tmp_path / "a", {"epl2rl": 8.0, "l2rl": 4.0}, settings=to_dict(preset))
+    for name, settings in (("run", preset), ("other", replace(preset, seeds=1))):
+        run = start_run(BARCODE_BANDITS, "epl2rl-input-2", settings, tmp_path / name, False)
+        write_json(run.evaluation_path, scored(6.0))
+    rows = gather_inputs([whole, tmp_path / "run", tmp_path / "other"], "")["experiments"]
+    row = rows["barcode-bandits"]["quick"]
+    found = row["agents"]["epl2rl-input-2"]
+    assert gain(row, "epl2rl-input-2") == 0.5
+    assert found["commit"] == provenance()["commit"] and found["device"] is None
+    assert rows["barcode-bandits"]["own"]["epl2rl"] is None  # settings of no preset
+    assert inputs_table(gather_inputs([tmp_path / "run"], "")).endswith("frozen weights.")
 
 
 def claims(*paths: Path) -> dict[str, tuple[float, bool]]:

@@ -71,10 +71,27 @@ def test_memory_as_an_input_is_recorded_for_every_experiment() -> None:
 
 
 def test_what_is_said_of_memory_as_an_input() -> None:
-    """Nowhere at chance; compressed about as good as the gate, in every experiment."""
-    document = recorded("inputs.json")
-    assert not any(check["holds"] for check in document["checks"])
-    for presets in document["experiments"].values():
-        row = next(row for row in presets.values() if len(row["agents"]) == 5)
-        shares = [gain(row, f"epl2rl-input-{size}") or 0.0 for size in (2, 4, 8, 16)]
-        assert max(shares) >= GOOD
+    """By README and docs/experiments/memory-as-input.md."""
+    rows = recorded("inputs.json")["experiments"]
+
+    def compressed(row: dict[str, Any], *sizes: int) -> list[float]:
+        shares = (gain(row, f"epl2rl-input-{size}") for size in sizes)
+        return [share for share in shares if share is not None]
+
+    for presets in rows.values():  # with more training
+        row = presets["paper"]
+        assert row["agents"]["epl2rl-input"]["reward"]["ci95"][0] > row["chance"] + 0.1
+        assert compressed(row, 4, 8, 16) and min(compressed(row, 4, 8, 16)) > 0.9
+    whole = {name: gain(presets["paper"], "epl2rl-input") or 0.0 for name, presets in rows.items()}
+    assert {name for name, share in whole.items() if share > 0.9} == {
+        "compositional-bandits",
+        "two-step",
+    }
+    assert {name for name, share in whole.items() if share < 0} == {"barcode-bandits"}
+    # With little: at chance; and the maze as the footnote has it.
+    as_it_is = rows["barcode-bandits"]["quick"]["agents"]["epl2rl-input"]
+    assert as_it_is["reward"]["mean"] < rows["barcode-bandits"]["quick"]["chance"]
+    maze = rows["water-maze"]["quick"]
+    assert min(compressed(maze, 2, 4)) >= GOOD and max(compressed(maze, 16)) < 0
+    for agent in ("epl2rl-input", "epl2rl-input-16"):
+        assert maze["agents"][agent]["reward"]["mean"] < maze["chance"] + 0.1

@@ -13,9 +13,9 @@ from reinstate.errors import UserError
 from reinstate.experiments.base import Check
 from reinstate.experiments.claims import input_at_chance
 from reinstate.page.sources import understood
-from reinstate.reproduction import find_experiment
-from reinstate.runs import provenance, read_json
-from reinstate.settings import differences
+from reinstate.reproduction import find_experiment, open_run
+from reinstate.runs import Run, provenance, read_json
+from reinstate.settings import differences, to_dict
 
 GOOD = 0.95  # as well as through the r-gate: this share of epL2RL's gain over no memory
 FEW = 4  # the paper: to fewer than 5 dimensions
@@ -27,19 +27,18 @@ Row = dict[str, Any]
 def gather_inputs(results: Sequence[Path], command: str) -> dict[str, Any]:
     """The document of all rows, and the checks on them.
 
-    Files of one experiment and preset complement each other, if their settings are the same: of an
-    agent that is in several, the first counts. What has no such agent is left out.
+    Results and runs of one experiment and preset complement each other, if their settings are the
+    same: of an agent that is in several, the first counts. What has no such agent is left out.
     """
     found: dict[str, dict[str, Row]] = {}
     settings: dict[tuple[str, str], dict[str, Any]] = {}
     for path in results:
-        file = path / "results.json" if path.is_dir() else path
-        with understood(file):
-            document = read_json(file)
+        with understood(path):
+            document = _document(path)
             name = find_experiment(str(document["experiment"])).name
             preset = str(document["preset"])
             first = settings.setdefault((name, preset), document["settings"])
-            _require_same_settings(file, first, document)
+            _require_same_settings(path, first, document)
             empty: Row = {"chance": None, "memoryless": None, "epl2rl": None, "agents": {}}
             _add(found.setdefault(name, {}).setdefault(preset, empty), document)
     rows = {name: kept for name, presets in found.items() if (kept := _with_agents(presets))}
@@ -50,6 +49,26 @@ def gather_inputs(results: Sequence[Path], command: str) -> dict[str, Any]:
         )
     checks = [check._asdict() for check in (*_at_chance(rows), *_compressed(rows))]
     return {"command": command, **provenance(), "experiments": rows, "checks": checks}
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """What `reproduce` left; or of a single run as much as is needed here."""
+    if not (path / "config.json").is_file():
+        found: dict[str, Any] = read_json(path / "results.json" if path.is_dir() else path)
+        return found
+    experiment, agent, own = open_run(path)
+    settings = to_dict(own)
+    same = (n for n, p in experiment.presets.items() if not differences(to_dict(p), settings))
+    return {
+        "experiment": experiment.name,
+        "preset": next(same, "own"),
+        "settings": settings,
+        "optimum": {},
+        "agents": {agent: read_json(Run(path).evaluation_path)},
+        "command": None,  # a run's folder does not tell, nor on what machine it was
+        "device": None,
+        "commit": read_json(path / "config.json")["commit"],
+    }
 
 
 def _with_agents(presets: dict[str, Row]) -> dict[str, Row]:
@@ -124,13 +143,13 @@ def _good(rows: dict[str, dict[str, Row]], agents: Sequence[str]) -> list[bool]:
     return found
 
 
-def _require_same_settings(file: Path, first: dict[str, Any], document: dict[str, Any]) -> None:
+def _require_same_settings(path: Path, first: dict[str, Any], document: dict[str, Any]) -> None:
     """As far as both know them: a setting that came later has no value in an older record."""
     new = document["settings"]
     changed = differences(_known_to(new, first), _known_to(first, new))
     if changed:
         raise UserError(
-            f"{file} and an earlier file of {document['experiment']} have other settings"
+            f"{path} and an earlier one of {document['experiment']} have other settings"
             f" ({'; '.join(changed)}): name results of the same"
         )
 

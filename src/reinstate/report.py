@@ -141,18 +141,17 @@ def inputs_table(document: dict[str, Any]) -> str:
     sizes["epl2rl-input"] = "50, uncompressed"
     lines = [_row("experiment", "chance", "no memory", *sizes.values(), LABELS["epl2rl"])]
     lines.append("|---" * (4 + len(sizes)) + "|")
-    devices: dict[str, str] = {}
-    for name, presets in document["experiments"].items():
+    found = document["experiments"].items()
+    rows = [(name, preset, row) for name, each in found for preset, row in each.items()]
+    for name, preset, row in rows:
         number = EXPERIMENTS[name].number
-        for preset, row in presets.items():
-            chance = "" if row["chance"] is None else f"{row['chance']:{number}}"
-            asked = [row["memoryless"], *(row["agents"].get(agent) for agent in sizes)]
-            players = [*asked, row["epl2rl"]]
-            rewards = [with_interval(each["reward"], number) if each else "" for each in players]
-            lines.append(_row(f"{name}, {preset}", chance, *rewards))
-            devices |= {preset: next(iter(row["agents"].values()))["device"]}
-    where = ", ".join(f"{preset} preset on {device}" for preset, device in devices.items())
-    return "\n".join([*lines, "", f"Reward an episode, frozen weights; {where}."])
+        chance = "" if row["chance"] is None else f"{row['chance']:{number}}"
+        players = [row["memoryless"], *(row["agents"].get(agent) for agent in sizes), row["epl2rl"]]
+        rewards = [with_interval(each["reward"], number) if each else "" for each in players]
+        lines.append(_row(f"{name}, {preset}", chance, *rewards))
+    devices = {p: a["device"] for _, p, row in rows for a in row["agents"].values() if a["device"]}
+    where = "".join(f"; {preset} preset on {device}" for preset, device in devices.items())
+    return "\n".join([*lines, "", f"Reward an episode, frozen weights{where}."])
 
 
 def searches_table(*searches: dict[str, Any]) -> str:

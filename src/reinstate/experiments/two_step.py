@@ -104,7 +104,7 @@ def _strategies(group: Results) -> list[Check]:
 
     def uses(part: str, name: str) -> Check:
         claim = f"epl2rl uses {name} on {part} episodes (weight)"
-        tried = "six stages of training, and a choice model with learned values"
+        tried = "six stages of training; learned values; no perseveration in the model"
         return _weight(claim, group[part][name], True, used, tried if name == "IMF" else "")
 
     found = [uses("uncued", name) for name in ("IMF", "IMB")]
@@ -135,8 +135,14 @@ def _gates(gates: Results) -> list[Check]:
     cued, uncued = (np.array(gates[part]["per_seed"], float).T for part in ("cued", "uncued"))
     said = "in all stages the r-gates open more when the cued block starts (Fig. 6c)"
     notes: Results = {"paired": True, "section": "4.5", "paper": said}
+    tried = "both presets, with ten seeds and with four"
     found = [
-        more(f"the r-gate is more open on cued episodes, {stage} (difference)", *ends, **notes)
+        more(
+            f"the r-gate is more open on cued episodes, {stage} (difference)",
+            *ends,
+            tried=tried,
+            **notes,
+        )
         for stage, *ends in zip(gates["stages"], cued, uncued, strict=True)
     ]
     claim = "the r-gate is most open at the cue, on cued episodes (lead)"
