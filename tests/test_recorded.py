@@ -9,7 +9,7 @@ from reinstate.experiments import EXPERIMENTS
 from reinstate.inputs import GOOD, gain
 from reinstate.report import trained_before
 from reinstate.runs import read_json
-from reinstate.settings import differences, to_dict
+from reinstate.settings import Settings, completed, differences, to_dict
 from reinstate.tuning.ranges import own_setting
 from reinstate.whole import summarise
 
@@ -18,6 +18,15 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 def recorded(name: str) -> Any:
     return read_json(RESULTS / name)
+
+
+def paper(name: str) -> Settings:
+    return EXPERIMENTS[name].preset("paper")
+
+
+def settings_of(name: str, file: str) -> Any:
+    kind: Any = Settings
+    return completed(kind[EXPERIMENTS[name].world], recorded(f"{name}/{file}")["settings"])
 
 
 def test_the_summary_is_that_of_the_recorded_results() -> None:
@@ -44,16 +53,15 @@ def test_both_presets_judge_the_same_claims() -> None:
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_results_are_of_the_preset(name: str) -> None:
-    settings = to_dict(EXPERIMENTS[name].preset("paper"))
-    assert not differences(recorded(f"{name}/results.json")["settings"], settings)
+    assert not differences(settings_of(name, "results.json"), to_dict(paper(name)))
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_preset_is_among_the_best_settings_of_its_search(name: str) -> None:
-    found, preset = recorded(f"{name}/search.json"), EXPERIMENTS[name].preset("paper")
+    found, preset = recorded(f"{name}/search.json"), paper(name)
     assert found["agent"] in ("l2rl", "l2rl-context") and found["preset"] == "paper"
     assert found["trials"][0]["setting"] == own_setting(preset.learner)._asdict()
-    changed = differences(found["settings"], to_dict(preset))
+    changed = differences(settings_of(name, "search.json"), to_dict(preset))
     assert {line.partition(":")[0] for line in changed} == {"seeds", "learner.lanes"}
     stands = found["standing"][found["agent"]]
     assert stands["preset"]["reward"] >= 0.99 * stands["best"]["reward"]

@@ -128,7 +128,7 @@ def test_results_carry_what_they_are_held_against(results: dict[str, Any]) -> No
 
 
 def test_checks_are_statements_with_value_and_bound(results: dict[str, Any]) -> None:
-    fields = {"claim", "value", "bound", "holds", "section", "paper", "ci95", "share"}
+    fields = {"claim", "value", "bound", "holds", "section", "paper", "ci95", "share", "tried"}
     assert all(set(c) == fields and c["section"] == "4.1" for c in results["checks"])
     assert all(type(c["holds"]) is bool for c in results["checks"])
     claims = [check["claim"] for check in results["checks"]]

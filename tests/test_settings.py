@@ -9,7 +9,8 @@ import pytest
 from reinstate.errors import UserError
 from reinstate.evaluation import Evaluation
 from reinstate.experiments.barcode_bandits import PAPER
-from reinstate.settings import Settings, differences, from_dict, to_dict
+from reinstate.learner import A2C
+from reinstate.settings import Settings, completed, differences, from_dict, to_dict
 from reinstate.tasks.bandits import BarcodeBandits
 from tiny import TINY
 
@@ -61,6 +62,22 @@ def test_a_whole_number_may_stand_for_a_float() -> None:
 def test_untrusted_values_are_named(path: str, value: Any, message: str) -> None:
     with pytest.raises(UserError, match=message):
         from_dict(Settings[BarcodeBandits], changed(path, value))
+
+
+def test_what_came_after_a_record_has_its_default() -> None:
+    kind = Settings[BarcodeBandits]
+    whole = to_dict(replace(TINY, task=replace(TINY.task, p_good=0.8)))
+    old = json.loads(json.dumps(whole))
+    del old["task"]["pulls"], old["learner"]["unroll"]
+    pulls, unroll = BarcodeBandits().pulls, A2C().unroll
+    assert (whole["task"]["pulls"], whole["learner"]["unroll"]) != (pulls, unroll)
+    filled = completed(kind, old)
+    assert (filled["task"]["pulls"], filled["learner"]["unroll"]) == (pulls, unroll)
+    assert filled["task"]["p_good"] == 0.8
+    old["task"]["colour"] = {"red": 1}  # of no version: kept, so that comparisons see it
+    assert completed(kind, old)["task"]["colour"] == {"red": 1}
+    assert completed(kind, whole) == whole
+    assert completed(kind, "nonsense") == "nonsense"
 
 
 def test_settings_that_are_no_object() -> None:

@@ -28,7 +28,7 @@ from reinstate.runs import (
     require_same,
     write_json,
 )
-from reinstate.settings import Settings, from_dict, to_dict
+from reinstate.settings import Settings, completed, from_dict, to_dict
 from reinstate.training import Trained, train
 
 CURVE_POINTS = 100
@@ -277,7 +277,8 @@ def earlier_results(
     if not isinstance(earlier, dict) or not isinstance(earlier.get("agents"), dict):
         raise UserError(f"{out / 'results.json'} is not of this program: choose another --out")
     asked = {"experiment": experiment.name, "settings": to_dict(settings)}
-    require_same(out, {name: earlier.get(name) for name in asked}, asked)
+    known = completed(Settings[experiment.world], earlier.get("settings"))  # type: ignore[name-defined]
+    require_same(out, {"experiment": earlier.get("experiment"), "settings": known}, asked)
     return earlier
 
 

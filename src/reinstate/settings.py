@@ -78,6 +78,21 @@ def from_dict(kind: Any, values: Any, where: str = "settings") -> Any:
     )
 
 
+def completed(kind: Any, values: Any) -> Any:
+    """Recorded settings with those that came after them at their defaults, which change nothing."""
+    plain = get_origin(kind) or kind
+    if not (dataclasses.is_dataclass(plain) and isinstance(values, Mapping)):
+        return values
+    types = get_type_hints(plain)
+    meant = dict(zip(getattr(plain, "__parameters__", ()), get_args(kind), strict=True))
+    known = {
+        name: completed(meant.get(types.get(name), types.get(name)), value)
+        for name, value in values.items()
+    }
+    later = {f.name: f.default for f in dataclasses.fields(plain) if f.name not in values}
+    return {**{n: v for n, v in later.items() if v is not dataclasses.MISSING}, **known}
+
+
 def _value(kind: Any, value: Any, where: str) -> Any:
     if dataclasses.is_dataclass(kind):
         return from_dict(kind, value, where)

@@ -52,6 +52,15 @@ def test_the_unseen_world_differs_in_its_classes_alone() -> None:
     assert world.unseen().unseen() == world.unseen()
 
 
+def test_longer_embeddings_point_the_same_way() -> None:
+    """Which is all that the cosine distance of the memory looks at."""
+    plain, long = (sample(replace(WORLD, scale=scale), 2).context for scale in (1.0, 11.0))
+    np.testing.assert_allclose(np.linalg.norm(plain, axis=-1), 1, rtol=1e-2)
+    np.testing.assert_allclose(long, 11 * plain, rtol=1e-6)
+    with pytest.raises(UserError, match="scale must be positive, not 0"):
+        replace(WORLD, scale=0.0)
+
+
 def test_every_context_is_a_class_of_the_pool(
     shown: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array
 
 from reinstate import draws
-from reinstate.errors import UserError
+from reinstate.errors import UserError, require_positive
 from reinstate.omniglot.embedder import load_embeddings
 from reinstate.tasks.recurring import RecurringWorld
 
@@ -58,9 +58,12 @@ class DrawingWorld(RecurringWorld):
     """Which classes contexts come from: agents learn on the first and are judged on the second."""
     held_out: int = 3
     """Every n-th class is kept for the evaluation; 0: both use all classes."""
+    scale: float = 1.0
+    """Length of a drawing's embedding: to the memory it is all one, to L2RL+Context it is not."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require_positive(scale=self.scale)
         if self.classes not in ("training", "evaluation"):
             raise UserError(f"unknown classes {self.classes!r}: choose training or evaluation")
         if self.held_out < 0 or self.held_out == 1:
@@ -87,4 +90,4 @@ class DrawingWorld(RecurringWorld):
     def contexts_of(self, key: Array, index: Array, exposure: Array) -> Array:
         class_key, drawing_key = jax.random.split(key)
         which = draws.shuffle(class_key, jnp.asarray(self.pool))[: self.sequence.max_tasks]
-        return drawings_of(drawing_key, which, index, exposure)
+        return self.scale * drawings_of(drawing_key, which, index, exposure)
