@@ -34,7 +34,7 @@ EXCEPTIONS = {
 
 
 def test_numbers_are_those_of_the_recorded_results() -> None:
-    assert len(BLOCK.findall(README)) == 9
+    assert len(BLOCK.findall(README)) == 10
     assert fill(README, ROOT) == README
 
 
