@@ -103,11 +103,11 @@ def command_of(document: dict[str, Any]) -> str:
 
 
 def files_table() -> str:
-    """Every recorded file that names its command, and where it was run."""
+    """Every recorded file that a single command made, and where that was run."""
     rows = []
     for path in sorted(RESULTS.rglob("*.json")):
         document = read_json(path)
-        if isinstance(document, dict) and "command" in document:
+        if {"command", "device"} <= document.keys() and "experiments" not in document:
             made = document["commit"].partition("+")
             commit = made[0][:7] + made[1] + made[2]
             name = f"`{path.relative_to(RESULTS)}`"
