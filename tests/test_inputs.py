@@ -148,7 +148,7 @@ def test_table(tmp_path: Path) -> None:
     full = results(tmp_path / "a", {**agents, "epl2rl": 8.0, "l2rl": 4.4})
     bare = results(tmp_path / "b", {"epl2rl-input-8": 0.5}, experiment="two-step", optimum={})
     assert inputs_table(gather_inputs([full, bare], "")).splitlines() == [
-        "| experiment | chance | no memory | 2 | 4 | 8 | 16 | 50, uncompressed | epL2RL |",
+        "| experiment | chance | no memory | 2 | 4 | 8 | 16 | all 50 | epL2RL |",
         "|---|---|---|---|---|---|---|---|---|",
         "| barcode-bandits, quick | 1.80 | 4.40 [4.30, 4.50] | 2.00 [1.90, 2.10] |"
         " 3.00 [2.90, 3.10] |  | 4.00 [3.90, 4.10] | 1.00 [0.90, 1.10] | 8.00 [7.90, 8.10] |",

@@ -138,7 +138,7 @@ def tried_table(document: dict[str, Any]) -> str:
 def inputs_table(document: dict[str, Any]) -> str:
     """The retrieved state fed as an input, by what it is compressed to, beside the r-gate's way."""
     sizes = {f"epl2rl-input-{size}": str(size) for size in INPUT_SIZES}
-    sizes["epl2rl-input"] = "50, uncompressed"
+    sizes["epl2rl-input"] = "all 50"
     lines = [_row("experiment", "chance", "no memory", *sizes.values(), LABELS["epl2rl"])]
     lines.append("|---" * (4 + len(sizes)) + "|")
     found = document["experiments"].items()
