@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reinstate.report import BLOCK, fill
+from reinstate.report import BLOCK, fill, trained_before
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -66,6 +66,23 @@ def test_numbers_of_experiment_3_in_the_text_are_the_recorded_ones() -> None:
         f" {small['retrieval']['mean']:.0%}, and reward {small['reward']['mean']:.2f}.",
     ):
         assert words in text
+
+
+def test_the_whole_paper_in_the_text_is_the_recorded_one() -> None:
+    totals = {
+        name: json.loads((ROOT / "results" / name / "summary.json").read_text())["totals"]
+        for name in ("quick", ".")
+    }
+    files = (ROOT / "results").glob("*/results.json")
+    before = sum(trained_before(json.loads(path.read_text())) for path in files)
+    quick, paper = totals["quick"], totals["."]
+    assert quick["checks"] == paper["checks"]
+    for words in (
+        f"the quick preset took {quick['seconds']:.0f} s",
+        f"the paper preset took {paper['seconds']:.0f} s, and {before:.0f} s of training before",
+        f"Of {paper['checks']} claims {quick['hold']} and {paper['hold']} hold",
+    ):
+        assert words in " ".join(README.split())
 
 
 def test_recorded_results_name_where_they_come_from() -> None:
