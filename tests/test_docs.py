@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import jax
@@ -269,6 +269,16 @@ def test_settings_are_explained_by_the_string_below_them(extension: Any) -> None
 
     assert explained(WaterMaze, "height") == "Rows of the grid."
     assert explained(WaterMaze, "barcode_length") == "Bits in a context."  # inherited
+
+
+def test_the_page_of_results_is_built_beside_the_others(extension: Any, tmp_path: Path) -> None:
+    write_report = sphinx_extension("results", extension).write_report
+    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path)
+    write_report(app, OSError())  # what failed elsewhere leaves no page
+    assert not list(tmp_path.iterdir())
+    write_report(app, None)
+    page = (tmp_path / "report.html").read_text()
+    assert all(f'id="{name}"' in page for name in EXPERIMENTS)
 
 
 def test_pages_name_no_absolute_paths() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from reinstate.errors import UserError
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.inputs import gain, gather_inputs
+from reinstate.experiments.omniglot_bandits import OMNIGLOT_BANDITS
+from reinstate.inputs import best_without, gain, gather_inputs
 from reinstate.report import inputs_table
 from reinstate.reproduction import start_run
 from reinstate.runs import provenance, write_json
@@ -44,13 +45,14 @@ def test_files_of_an_experiment_complement_each_other(tmp_path: Path, command: C
     first = results(tmp_path / "a", {"epl2rl-input": 2.0, "epl2rl-input-2": 3.0})
     second = results(tmp_path / "b", {"epl2rl-input-2": 4.0, "epl2rl-input-16": 5.0})
     third = results(tmp_path / "c", {"l2rl": 4.2, "l2rl-context": 4.4, "epl2rl": 8.0})
+    results(tmp_path / "e", {"l2rl": 5.0, "epl2rl": 9.0, "someone": 7.0})  # came too late
     results(tmp_path / "d", {"epl2rl": 1.0}, experiment="two-step")  # has none of these agents
-    said = command("report a b/results.json c d --inputs")
+    said = command("report a b/results.json c d e --inputs")
     assert said.code == 0
     assert said.out.endswith("inputs.json holds the rewards of barcode-bandits\n")
     document = json.loads((tmp_path / "inputs.json").read_text())
     named = document.pop("command")
-    assert named == "reinstate report a b/results.json c d --inputs"
+    assert named == "reinstate report a b/results.json c d e --inputs"
     again = gather_inputs([first, second, third], "")
     assert document == json.loads(json.dumps({k: v for k, v in again.items() if k != "command"}))
     row = document["experiments"]["barcode-bandits"]["quick"]
@@ -62,7 +64,7 @@ def test_files_of_an_experiment_complement_each_other(tmp_path: Path, command: C
         "epl2rl-input-16": "reinstate b",
     }
     assert row["epl2rl"]["reward"]["mean"] == 8.0
-    assert row["memoryless"]["name"] == "l2rl-context"  # the better one
+    assert (best_without(row) or {})["reward"]["mean"] == 4.4  # the better of the two
     assert command("report a --inputs --json").code == 0  # its own file is replaced
 
 
@@ -88,7 +90,10 @@ def test_runs_complement_results(tmp_path: Path) -> None:
     assert gain(row, "epl2rl-input-2") == 0.5
     assert found["commit"] == provenance()["commit"] and found["device"] is None
     assert rows["barcode-bandits"]["own"]["epl2rl"] is None  # settings of no preset
-    assert inputs_table(gather_inputs([tmp_path / "run"], "")).endswith("frozen weights.")
+    more = {"settings": to_dict(preset), "device": "A"}
+    paths = [results(tmp_path / "b", {"epl2rl-input": 2.0}, **more), tmp_path / "run"]
+    table = inputs_table(gather_inputs(paths, ""))
+    assert table.endswith("frozen weights; quick preset on A and unrecorded.")
 
 
 def claims(*paths: Path) -> dict[str, tuple[float, bool]]:
@@ -113,8 +118,10 @@ def test_claims_as_the_paper_found_them(tmp_path: Path) -> None:
         many: (0, True),
     }
     c = results(tmp_path / "c", {"epl2rl-input-2": 7.9, "epl2rl-input-8": 8.0, **rivals})
-    assert claims(c)[few] == (1, False)  # all tasks, not some
-    assert claims(c)[many] == (1, False)
+    e = results(tmp_path / "e", {"epl2rl-input-4": 7.9, **rivals}, experiment="two-step")
+    assert claims(c, e)[few] == (2, False)  # all tasks, not some
+    assert claims(c, e)[many] == (1, False)
+    assert few not in claims(c)  # some of one cannot be
     alone = results(tmp_path / "d", {"epl2rl-input": 2.0, "epl2rl-input-2": 8.0})
     assert claims(alone) == {  # 2.0 is above chance; without epL2RL nothing can be as good as it
         "barcode-bandits, quick preset: epl2rl-input is at chance": (2.0, False)
@@ -134,7 +141,7 @@ def test_claims_as_the_paper_found_them(tmp_path: Path) -> None:
 )
 def test_gain(reward: float, epl2rl: float | None, expected: float | None) -> None:
     row = {
-        "memoryless": scored(4.0),
+        "without": {"l2rl": scored(4.0)},
         "epl2rl": None if epl2rl is None else scored(epl2rl),
         "agents": {"epl2rl-input": scored(reward)},
     }
@@ -158,15 +165,25 @@ def test_table(tmp_path: Path) -> None:
     ]
 
 
-def test_a_setting_that_an_older_record_lacks_is_no_difference(tmp_path: Path) -> None:
-    new = results(tmp_path / "new", {"epl2rl": 8.0})
-    settings: dict[str, Any] = {"network": {"hidden_size": 4, "compress": 0}, "seeds": 3}
-    old = results(tmp_path / "old", {"epl2rl-input": 2.0}, settings=settings)
-    assert gather_inputs([old, new], "")["experiments"]["barcode-bandits"]["quick"]["epl2rl"]
-    settings["network"] = {"hidden_size": 5}
-    odd = results(tmp_path / "odd", {"epl2rl-input": 2.0}, settings=settings)
-    with pytest.raises(UserError, match=r"other settings \(network.hidden_size: 5 → 4\)"):
-        gather_inputs([odd, new], "")
+def test_a_setting_that_an_older_record_lacks_has_its_default(tmp_path: Path) -> None:
+    settings = to_dict(OMNIGLOT_BANDITS.preset("quick"))
+    new = {"experiment": "omniglot-bandits", "settings": settings}
+    old = json.loads(json.dumps(new))
+    del old["settings"]["task"]["scale"]
+    first = results(tmp_path / "old", {"epl2rl-input": 2.0}, **old)
+    second = results(tmp_path / "new", {"epl2rl": 8.0}, **new)
+    assert gather_inputs([first, second], "")["experiments"]["omniglot-bandits"]["quick"]["epl2rl"]
+    settings["task"]["scale"] = 11.3
+    odd = results(tmp_path / "odd", {"epl2rl": 2.0}, **new)
+    with pytest.raises(UserError, match=r"other settings \(task.scale: 1.0 → 11.3\)"):
+        gather_inputs([first, odd], "")
+
+
+def test_commands_are_kept_without_their_folders(tmp_path: Path) -> None:
+    command = "reinstate reproduce two-step --out /a/b --agents epl2rl-input --resume"
+    found = gather_inputs([results(tmp_path / "a", {"epl2rl-input": 2.0}, command=command)], "")
+    agent = found["experiments"]["barcode-bandits"]["quick"]["agents"]["epl2rl-input"]
+    assert agent["command"] == "reinstate reproduce two-step --agents epl2rl-input"
 
 
 @pytest.mark.parametrize(

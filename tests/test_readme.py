@@ -5,8 +5,9 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from reinstate.report import BLOCK, fill, trained_before
+from reinstate.report import BLOCK, fill, results_table, trained_before
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -83,6 +84,18 @@ def test_the_whole_paper_in_the_text_is_the_recorded_one() -> None:
         f"Of {paper['checks']} claims {quick['hold']} and {paper['hold']} hold",
     ):
         assert words in " ".join(README.split())
+
+
+@pytest.mark.parametrize(("train", "words"), [(29.5, "40 s in all"), (20.0, "10 s of training be")])
+def test_a_table_says_that_it_was_interrupted(train: float, words: str) -> None:
+    results = json.loads((ROOT / "results/barcode-bandits/results.json").read_text())
+    agents = results["agents"]
+    agents["epl2rl"] |= {"train_steps": 1e9, "steps_per_second": 1e8}  # 10 s, and 20 for the rest
+    for name in agents.keys() - {"epl2rl"}:
+        agents[name] |= {"train_steps": 2e9, "steps_per_second": 3e8}
+    results["seconds"] = {"total": 40.0, "train": train}
+    assert trained_before(results) == pytest.approx(30 - train)
+    assert words in results_table(results)
 
 
 def test_recorded_results_name_where_they_come_from() -> None:

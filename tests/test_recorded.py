@@ -1,5 +1,6 @@
 """What lies in results/ fits together, and still is of the presets that the program has."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from reinstate.experiments import EXPERIMENTS
 from reinstate.inputs import GOOD, gain
 from reinstate.report import trained_before
-from reinstate.runs import read_json
+from reinstate.runs import read_json, repeatable
 from reinstate.settings import Settings, completed, differences, to_dict
 from reinstate.tuning.ranges import own_setting
 from reinstate.whole import summarise
@@ -25,8 +26,7 @@ def paper(name: str) -> Settings:
 
 
 def settings_of(name: str, file: str) -> Any:
-    kind: Any = Settings
-    return completed(kind[EXPERIMENTS[name].world], recorded(f"{name}/{file}")["settings"])
+    return completed(EXPERIMENTS[name].world, recorded(f"{name}/{file}")["settings"])
 
 
 def test_the_summary_is_that_of_the_recorded_results() -> None:
@@ -34,13 +34,18 @@ def test_the_summary_is_that_of_the_recorded_results() -> None:
     summary, made = recorded("summary.json"), summarise(found, "")
     for part in ("experiments", "totals"):
         assert summary[part] == made[part]
-    assert summary["command"] == "reinstate reproduce all --preset paper"
+    assert repeatable(summary["command"]) == "reinstate reproduce all --preset paper"
 
 
 def test_the_whole_paper_took_less_than_a_quarter_of_an_hour() -> None:
     before = sum(trained_before(recorded(f"{name}/results.json")) for name in EXPERIMENTS)
     assert recorded("summary.json")["totals"]["seconds"] + before < 15 * 60
     assert recorded("quick/summary.json")["totals"]["seconds"] < 40 * 60
+
+
+def test_records_name_no_folder_of_the_machine_that_made_them() -> None:
+    for path in RESULTS.rglob("*.json"):
+        assert not re.search(r'[ "]/\w', path.read_text()), path
 
 
 def test_both_presets_judge_the_same_claims() -> None:

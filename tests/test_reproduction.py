@@ -1,6 +1,7 @@
 """An experiment from end to end, as small as it gets."""
 
 import json
+import shutil
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
@@ -263,6 +264,22 @@ def test_water_maze(tmp_path: Path) -> None:
     assert "finds a goal faster" in claims and "takes a shortest path" in claims
     bounds = WATER_MAZE.optimum(WaterMaze(height=8, width=8))
     assert bounds["without_memory"] == bounds["bounds"]["without_memory_upper"]
+
+
+def test_what_an_older_version_recorded_can_be_continued(out: Path, tmp_path: Path) -> None:
+    """Without settings that it did not know: they have their defaults."""
+    copied = Path(shutil.copytree(out, tmp_path / "x"))
+    for path in (copied / "results.json", copied / "epl2rl" / "config.json"):
+        document = json.loads(path.read_text())
+        del document.get("config", document)["settings"]["task"]["trial_input"]
+        path.write_text(json.dumps(document))
+    before = contents(copied)
+    assert open_run(copied / "epl2rl") == (BARCODE_BANDITS, "epl2rl", TINY)
+    assert go(copied, resume=True)["agents"].keys() == {*AGENTS}
+    assert contents(copied) == before  # it was finished
+    other = replace(TINY, task=replace(TINY.task, trial_input=True))
+    with pytest.raises(UserError, match=r"settings\.task\.trial_input: False → True"):
+        go(copied, settings=other, resume=True)
 
 
 def test_open_run(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_untrusted_values_are_named(path: str, value: Any, message: str) -> None
 
 
 def test_what_came_after_a_record_has_its_default() -> None:
-    kind = Settings[BarcodeBandits]
+    kind = BarcodeBandits
     whole = to_dict(replace(TINY, task=replace(TINY.task, p_good=0.8)))
     old = json.loads(json.dumps(whole))
     del old["task"]["pulls"], old["learner"]["unroll"]

@@ -3,14 +3,13 @@
 Pages type no number that a file under results/ holds. Nothing in here needs Sphinx.
 """
 
-import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from reinstate.baselines.optimum import OPTIMA, solve
 from reinstate.report import TABLES
-from reinstate.runs import read_json
+from reinstate.runs import read_json, repeatable
 from reinstate.tables import as_text
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -51,18 +50,13 @@ def both_claims_table(paper: dict[str, Any], quick: dict[str, Any]) -> str:
     """Every check of two summaries, of the paper preset and of the quick one, side by side."""
     rows = []
     for name, part in paper["experiments"].items():
-        again = {_gist(check): check for check in quick["experiments"][name]["checks"]}
-        for check in part["checks"]:
-            verdicts = [_verdict(each) for each in (check, again[_gist(check)])]
+        pairs = zip(part["checks"], quick["experiments"][name]["checks"], strict=True)
+        for check, again in pairs:
+            verdicts = [_verdict(each) for each in (check, again)]
             rows.append([check["section"], check["paper"], check["claim"], *verdicts])
     held = [f"{part['totals']['hold']} of {part['totals']['checks']}" for part in (paper, quick)]
     rows.append(["", "", "**hold**", *held])
     return markdown(["section", "the paper", "tested here", "paper preset", "quick preset"], rows)
-
-
-def _gist(check: dict[str, Any]) -> str:
-    """A claim without what it was measured by, which may name the runner-up."""
-    return str(check["claim"].partition(" (")[0])
 
 
 def _verdict(check: dict[str, Any]) -> str:
@@ -95,11 +89,7 @@ def command_block(*documents: dict[str, Any]) -> str:
 
 
 def command_of(document: dict[str, Any]) -> str:
-    words = shlex.split(document["command"])
-    if "--out" in words:
-        at = words.index("--out")
-        del words[at : at + 2]
-    return shlex.join(words)
+    return repeatable(document["command"])
 
 
 def files_table() -> str:

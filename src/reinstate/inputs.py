@@ -14,12 +14,14 @@ from reinstate.experiments.base import Check
 from reinstate.experiments.claims import input_at_chance
 from reinstate.page.sources import understood
 from reinstate.reproduction import find_experiment, open_run
-from reinstate.runs import Run, provenance, read_json
-from reinstate.settings import differences, to_dict
+from reinstate.runs import Run, provenance, read_json, repeatable
+from reinstate.settings import completed, differences, to_dict
 
 GOOD = 0.95  # as well as through the r-gate: this share of epL2RL's gain over no memory
 FEW = 4  # the paper: to fewer than 5 dimensions
 COMPRESSED = "compressed to fewer than 5 it does as well as the r-gate, only on a subset of tasks"
+
+MEMORYLESS = ("l2rl", "l2rl-context")
 
 Row = dict[str, Any]
 
@@ -35,11 +37,10 @@ def gather_inputs(results: Sequence[Path], command: str) -> dict[str, Any]:
     for path in results:
         with understood(path):
             document = _document(path)
-            name = find_experiment(str(document["experiment"])).name
-            preset = str(document["preset"])
+            name, preset = document["experiment"], str(document["preset"])
             first = settings.setdefault((name, preset), document["settings"])
             _require_same_settings(path, first, document)
-            empty: Row = {"chance": None, "memoryless": None, "epl2rl": None, "agents": {}}
+            empty: Row = {"chance": None, "without": {}, "epl2rl": None, "agents": {}}
             _add(found.setdefault(name, {}).setdefault(preset, empty), document)
     rows = {name: kept for name, presets in found.items() if (kept := _with_agents(presets))}
     if not rows:
@@ -55,7 +56,8 @@ def _document(path: Path) -> dict[str, Any]:
     """What `reproduce` left; or of a single run as much as is needed here."""
     if not (path / "config.json").is_file():
         found: dict[str, Any] = read_json(path / "results.json" if path.is_dir() else path)
-        return found
+        known = find_experiment(str(found["experiment"]))
+        return {**found, "settings": completed(known.world, found["settings"])}
     experiment, agent, own = open_run(path)
     settings = to_dict(own)
     same = (n for n, p in experiment.presets.items() if not differences(to_dict(p), settings))
@@ -80,18 +82,21 @@ def _add(row: Row, document: dict[str, Any]) -> None:
     optimum = document["optimum"]
     if row["chance"] is None:
         row["chance"] = optimum.get("chance", optimum.get("random_walk"))
+    command = document["command"] and repeatable(document["command"])
     for name, scores in document["agents"].items():
-        scored = {
-            "name": name,
-            "reward": scores["reward"],
-            **{fact: document[fact] for fact in ("command", "commit", "device")},
-        }
+        origin = {"command": command, "commit": document["commit"], "device": document["device"]}
+        scored = {"reward": scores["reward"], **origin}
         if name.startswith("epl2rl-input"):
             row["agents"].setdefault(name, scored)
         elif name == "epl2rl":
             row["epl2rl"] = row["epl2rl"] or scored
-        elif row["memoryless"] is None or _mean(scored) > _mean(row["memoryless"]):
-            row["memoryless"] = scored
+        elif name in MEMORYLESS:
+            row["without"].setdefault(name, scored)
+
+
+def best_without(row: Row) -> dict[str, Any] | None:
+    """The better of the agents without a memory, if any was run."""
+    return max(row["without"].values(), key=_mean, default=None)
 
 
 def _mean(scored: dict[str, Any]) -> float:
@@ -104,16 +109,17 @@ def _at_chance(rows: dict[str, dict[str, Row]]) -> Iterator[Check]:
         for preset, row in presets.items():
             if row["chance"] is not None:
                 for check in input_at_chance(row["agents"], row, "chance", "4.1"):
-                    yield check._replace(claim=f"{name}, {preset} preset: {check.claim}")
+                    claim = f"{name}, {preset} preset: {check.claim}"
+                    yield check._replace(claim=claim, tried="")  # the rows are what was tried
 
 
 def gain(row: Row, agent: str) -> float | None:
     """An agent's share of what epL2RL gains over the best without a memory; None if unknown."""
-    if not (agent in row["agents"] and row["epl2rl"] and row["memoryless"]):
+    without = best_without(row)
+    if not (agent in row["agents"] and row["epl2rl"] and without):
         return None
-    least = _mean(row["memoryless"])
-    most = _mean(row["epl2rl"]) - least
-    return (_mean(row["agents"][agent]) - least) / most if most > 0 else None
+    most = _mean(row["epl2rl"]) - _mean(without)
+    return (_mean(row["agents"][agent]) - _mean(without)) / most if most > 0 else None
 
 
 def _compressed(rows: dict[str, dict[str, Row]]) -> Iterator[Check]:
@@ -122,7 +128,7 @@ def _compressed(rows: dict[str, dict[str, Row]]) -> Iterator[Check]:
     many = [f"epl2rl-input-{size}" for size in INPUT_SIZES if size > FEW]
     notes: dict[str, Any] = {"section": "4.1", "paper": COMPRESSED}
     how = f"(experiments with {GOOD:.0%} of its gain)"
-    if good := _good(rows, few):
+    if len(good := _good(rows, few)) > 1:
         n, of = sum(good), len(good)
         claim = f"compressed to {FEW} inputs or fewer, some do as well as the r-gate {how}"
         yield Check(claim, n, f"1 to {of - 1} of {of}", 0 < n < of, **notes)
@@ -144,21 +150,9 @@ def _good(rows: dict[str, dict[str, Row]], agents: Sequence[str]) -> list[bool]:
 
 
 def _require_same_settings(path: Path, first: dict[str, Any], document: dict[str, Any]) -> None:
-    """As far as both know them: a setting that came later has no value in an older record."""
-    new = document["settings"]
-    changed = differences(_known_to(new, first), _known_to(first, new))
+    changed = differences(first, document["settings"])
     if changed:
         raise UserError(
             f"{path} and an earlier one of {document['experiment']} have other settings"
             f" ({'; '.join(changed)}): name results of the same"
         )
-
-
-def _known_to(other: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: _known_to(other[name], value)
-        if isinstance(value, dict) and isinstance(other[name], dict)
-        else value
-        for name, value in settings.items()
-        if name in other
-    }

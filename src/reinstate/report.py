@@ -14,6 +14,7 @@ from reinstate.analysis.choices import STRATEGIES
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
 from reinstate.figures import LABELS
+from reinstate.inputs import best_without
 from reinstate.runs import read_json, write_atomically
 from reinstate.tables import with_interval
 
@@ -146,12 +147,20 @@ def inputs_table(document: dict[str, Any]) -> str:
     for name, preset, row in rows:
         number = EXPERIMENTS[name].number
         chance = "" if row["chance"] is None else f"{row['chance']:{number}}"
-        players = [row["memoryless"], *(row["agents"].get(agent) for agent in sizes), row["epl2rl"]]
+        inputs = [row["agents"].get(agent) for agent in sizes]
+        players = [best_without(row), *inputs, row["epl2rl"]]
         rewards = [with_interval(each["reward"], number) if each else "" for each in players]
         lines.append(_row(f"{name}, {preset}", chance, *rewards))
-    devices = {p: a["device"] for _, p, row in rows for a in row["agents"].values() if a["device"]}
-    where = "".join(f"; {preset} preset on {device}" for preset, device in devices.items())
-    return "\n".join([*lines, "", f"Reward an episode, frozen weights{where}."])
+    return "\n".join([*lines, "", f"Reward an episode, frozen weights{_where(rows)}."])
+
+
+def _where(rows: list[tuple[str, str, dict[str, Any]]]) -> str:
+    """On which devices the agents of each preset ran, as far as is known."""
+    devices: dict[str, dict[str, None]] = {}
+    for _, preset, row in rows:
+        known = devices.setdefault(preset, {})
+        known |= {agent["device"] or "unrecorded": None for agent in row["agents"].values()}
+    return "".join(f"; {preset} preset on {' and '.join(d)}" for preset, d in devices.items())
 
 
 def searches_table(*searches: dict[str, Any]) -> str:

@@ -45,8 +45,11 @@ def start_run(
 ) -> Run:
     """The run on disk of one agent, new or to be continued."""
     settings.make_learner(agent)  # refuses what cannot work before anything is written
-    run = Run(out)
-    run.create(_config(experiment, agent, settings), resume)
+    run, config = Run(out), _config(experiment, agent, settings)
+    if resume and (out / "config.json").exists():
+        _require_same(experiment, run, config)
+    else:
+        run.create(config, resume)
     return run
 
 
@@ -58,7 +61,8 @@ def open_run(path: Path) -> tuple[Experiment, str, Settings]:
     """The experiment, agent and settings of a run on disk, from its config."""
     config = Run(path).read_config()
     experiment = find_experiment(str(config.get("experiment")))
-    settings = from_dict(Settings[experiment.world], config.get("settings"))  # type: ignore[name-defined]
+    known = completed(experiment.world, config.get("settings"))
+    settings = from_dict(Settings[experiment.world], known)  # type: ignore[name-defined]
     return experiment, str(config.get("agent")), settings
 
 
@@ -268,7 +272,7 @@ def earlier_results(
     for agent in agents:
         run = Run(out / agent)
         if (run.path / "config.json").exists():
-            require_same(run.path, run.read_config(), _config(experiment, agent, settings))
+            _require_same(experiment, run, _config(experiment, agent, settings))
         else:
             require_empty(run.path, "it holds no run; choose another --out")
     if not (out / "results.json").exists():
@@ -277,9 +281,16 @@ def earlier_results(
     if not isinstance(earlier, dict) or not isinstance(earlier.get("agents"), dict):
         raise UserError(f"{out / 'results.json'} is not of this program: choose another --out")
     asked = {"experiment": experiment.name, "settings": to_dict(settings)}
-    known = completed(Settings[experiment.world], earlier.get("settings"))  # type: ignore[name-defined]
+    known = completed(experiment.world, earlier.get("settings"))
     require_same(out, {"experiment": earlier.get("experiment"), "settings": known}, asked)
     return earlier
+
+
+def _require_same(experiment: Experiment, run: Run, config: dict[str, Any]) -> None:
+    """That a run can be continued with this config."""
+    saved = run.read_config()
+    known = completed(experiment.world, saved.get("settings"))
+    require_same(run.path, {**saved, "settings": known}, config)
 
 
 def _judge_run(

@@ -13,6 +13,7 @@ import io
 import json
 import math
 import os
+import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -226,6 +227,15 @@ def require_same(path: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
             f"cannot resume {path} with other settings ({'; '.join(changed)}):"
             " repeat the run's own, or choose another --out"
         )
+
+
+def repeatable(command: str) -> str:
+    """A recorded command but for where its files went, and that it was continued."""
+    words = shlex.split(command)
+    if "--out" in words:
+        at = words.index("--out")
+        del words[at : at + 2]
+    return shlex.join(word for word in words if word != "--resume")
 
 
 def provenance() -> dict[str, Any]:

@@ -78,19 +78,22 @@ def from_dict(kind: Any, values: Any, where: str = "settings") -> Any:
     )
 
 
-def completed(kind: Any, values: Any) -> Any:
-    """Recorded settings with those that came after them at their defaults, which change nothing."""
-    plain = get_origin(kind) or kind
-    if not (dataclasses.is_dataclass(plain) and isinstance(values, Mapping)):
+def completed(task: type[World], values: Any) -> Any:
+    """Recorded settings with those that came after them at their defaults, which change nothing.
+
+    Whatever else is wrong with them stays as it is, for `from_dict` or a comparison to find.
+    """
+    if not isinstance(values, Mapping):
         return values
-    types = get_type_hints(plain)
-    meant = dict(zip(getattr(plain, "__parameters__", ()), get_args(kind), strict=True))
-    known = {
-        name: completed(meant.get(types.get(name), types.get(name)), value)
-        for name, value in values.items()
-    }
-    later = {f.name: f.default for f in dataclasses.fields(plain) if f.name not in values}
-    return {**{n: v for n, v in later.items() if v is not dataclasses.MISSING}, **known}
+    kinds = {**get_type_hints(Settings), "task": task}
+    return {name: _with_defaults(kinds.get(name), section) for name, section in values.items()}
+
+
+def _with_defaults(kind: Any, section: Any) -> Any:
+    if not (dataclasses.is_dataclass(kind) and isinstance(section, Mapping)):
+        return section
+    later = {f.name: f.default for f in dataclasses.fields(kind) if f.name not in section}
+    return {**{n: v for n, v in later.items() if v is not dataclasses.MISSING}, **section}
 
 
 def _value(kind: Any, value: Any, where: str) -> Any:
