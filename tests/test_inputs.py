@@ -93,7 +93,7 @@ def test_runs_complement_results(tmp_path: Path) -> None:
     more = {"settings": to_dict(preset), "device": "A"}
     paths = [results(tmp_path / "b", {"epl2rl-input": 2.0}, **more), tmp_path / "run"]
     table = inputs_table(gather_inputs(paths, ""))
-    assert table.endswith("frozen weights; quick preset on A and unrecorded.")
+    assert table.endswith("frozen weights; quick preset on A and an unrecorded one.")
 
 
 def claims(*paths: Path) -> dict[str, tuple[float, bool]]:

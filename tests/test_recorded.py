@@ -76,11 +76,9 @@ def test_memory_as_an_input_is_recorded_for_every_experiment() -> None:
     document = recorded("inputs.json")
     assert list(document["experiments"]) == list(EXPERIMENTS)
     for name, presets in document["experiments"].items():
-        agents = [set(row["agents"]) for row in presets.values()]
-        assert any(len(each) == 5 for each in agents), name  # 2, 4, 8, 16 and all 50
-        if "paper" in presets:
-            reward = recorded(f"{name}/results.json")["agents"]["epl2rl"]["reward"]
-            assert presets["paper"]["epl2rl"]["reward"] == reward
+        assert len(presets["quick"]["agents"]) == 5, name  # 2, 4, 8, 16 and all 50
+        reward = recorded(f"{name}/results.json")["agents"]["epl2rl"]["reward"]
+        assert presets["paper"]["epl2rl"]["reward"] == reward
 
 
 def test_what_is_said_of_memory_as_an_input() -> None:
@@ -101,11 +99,12 @@ def test_what_is_said_of_memory_as_an_input() -> None:
         "two-step",
     }
     assert {name for name, share in whole.items() if share < 0} == {"barcode-bandits"}
-    for name in ("barcode-bandits", "water-maze"):  # with little
+    for name in ("barcode-bandits", "omniglot-bandits", "water-maze"):  # with little
         row = rows[name]["quick"]
-        assert min(compressed(row, 2, 4)) >= GOOD > max(compressed(row, 8))
-        for agent in ("epl2rl-input", "epl2rl-input-16"):
-            assert row["agents"][agent]["reward"]["mean"] < row["chance"] + 0.1
+        assert min(compressed(row, 2, 4)) > 0.85 and max(compressed(row, 8, 16)) < 0.5
+        assert row["agents"]["epl2rl-input"]["reward"]["mean"] < row["chance"] + 0.1
+    for size in (2, 4, 8, 16):  # none does as well as the gate everywhere
+        assert min(min(compressed(presets["quick"], size)) for presets in rows.values()) < GOOD
 
 
 def test_longer_embeddings_drown_l2rl_context() -> None:

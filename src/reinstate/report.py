@@ -159,7 +159,7 @@ def _where(rows: list[tuple[str, str, dict[str, Any]]]) -> str:
     devices: dict[str, dict[str, None]] = {}
     for _, preset, row in rows:
         known = devices.setdefault(preset, {})
-        known |= {agent["device"] or "unrecorded": None for agent in row["agents"].values()}
+        known |= {agent["device"] or "an unrecorded one": None for agent in row["agents"].values()}
     return "".join(f"; {preset} preset on {' and '.join(d)}" for preset, d in devices.items())
 
 
