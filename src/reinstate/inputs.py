@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from reinstate.agent import INPUT_SIZES
+from reinstate.agent import AGENTS, INPUT_SIZES
 from reinstate.errors import UserError
 from reinstate.experiments.base import Check
 from reinstate.experiments.claims import input_at_chance
@@ -20,8 +20,6 @@ from reinstate.settings import completed, differences, to_dict
 GOOD = 0.95  # as well as through the r-gate: this share of epL2RL's gain over no memory
 FEW = 4  # the paper: to fewer than 5 dimensions
 COMPRESSED = "compressed to fewer than 5 it does as well as the r-gate, only on a subset of tasks"
-
-MEMORYLESS = ("l2rl", "l2rl-context")
 
 Row = dict[str, Any]
 
@@ -90,7 +88,7 @@ def _add(row: Row, document: dict[str, Any]) -> None:
             row["agents"].setdefault(name, scored)
         elif name == "epl2rl":
             row["epl2rl"] = row["epl2rl"] or scored
-        elif name in MEMORYLESS:
+        elif name in AGENTS and AGENTS[name].recall == "none":
             row["without"].setdefault(name, scored)
 
 

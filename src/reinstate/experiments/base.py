@@ -74,7 +74,7 @@ class Experiment:
     section: str
     summary: str
     world: type[World]
-    agents: tuple[str, ...]  # those the paper shows
+    agents: tuple[str, ...]  # those the section speaks of
     presets: dict[str, Settings]
     optimum: Callable[[Any], Values]  # of the task: see baselines/optimum.py
     ceilings: dict[str, str]  # agent → the optimum that it cannot exceed
