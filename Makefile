@@ -27,9 +27,10 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Into docs/_build; a warning is an error.
+# Into docs/_build; a warning is an error. Every page is read anew (-E): what a table is made of is not
+# only its page, and a build that failed would succeed the second time.
 docs: $(VENV)/.installed-docs
-	$(BIN)/python -m sphinx -W -q -b html docs docs/_build
+	$(BIN)/python -m sphinx -E -W -q -b html docs docs/_build
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("reinstate needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'

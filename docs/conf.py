@@ -1,4 +1,4 @@
-"""Sphinx: `python -m sphinx -W -b html docs docs/_build`. Builds offline."""
+"""Sphinx: `python -m sphinx -E -W -b html docs docs/_build`. Builds offline."""
 
 import sys
 from importlib.metadata import version as version_of

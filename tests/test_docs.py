@@ -198,6 +198,7 @@ def test_recorded_tables_and_numbers_can_be_made(extension: Any) -> None:
         for names, _ in fences(page, f"{{{kind}}}")
     ]
     assert len(made) > 15
+    assert "`omniglot-embedder/paper.json`" in recorded.files_table()
     numbers = re.findall(r"\{recorded\}`([^`]+)`", "\n".join(PAGES.values()))
     assert len(numbers) > 5
     for text in numbers:
