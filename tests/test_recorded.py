@@ -113,3 +113,12 @@ def test_longer_embeddings_drown_l2rl_context() -> None:
     assert check["claim"].startswith("l2rl-context fails where l2rl does not") and check["holds"]
     preset = to_dict(EXPERIMENTS["omniglot-bandits"].preset("quick"))
     assert differences(preset, document["settings"]) == ["task.scale: 1.0 → 11.3"]
+
+
+def test_much_training_overcomes_long_embeddings() -> None:
+    document = recorded("omniglot-bandits/long-embeddings-paper.json")
+    l2rl = recorded("omniglot-bandits/results.json")["agents"]["l2rl"]["reward"]["mean"]
+    reward = document["agents"]["l2rl-context"]["reward"]
+    assert l2rl - 0.2 < reward["ci95"][0] and reward["mean"] < l2rl
+    preset = to_dict(paper("omniglot-bandits"))
+    assert differences(preset, document["settings"]) == ["task.scale: 1.0 → 11.3"]
