@@ -60,7 +60,9 @@ def both_claims_table(paper: dict[str, Any], quick: dict[str, Any]) -> str:
 
 
 def _verdict(check: dict[str, Any]) -> str:
-    return f"{'yes' if check['holds'] else '**no**'}: {_ours(check)}"
+    if check["holds"]:
+        return f"yes: {_ours(check)}"
+    return f"**no**: {_ours(check)}" + (f"; tried: {check['tried']}" if check["tried"] else "")
 
 
 def _ours(check: dict[str, Any]) -> str:
