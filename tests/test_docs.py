@@ -239,6 +239,7 @@ def test_claims_of_both_presets_stand_side_by_side(extension: Any) -> None:
         for cell, check in zip(cells, checks, strict=True):
             assert cell.startswith("yes: " if check["holds"] else "**no**: ")
             assert f": {check['value']:.3f}" in cell
+            assert check["holds"] or check["tried"] in cell
         held = sum(check["holds"] for check in checks)
         assert totals.strip("| ").split(" | ")[column] == f"{held} of {len(checks)}"
 
