@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from reinstate.cli import main
+from reinstate.cli.command import main
 
 
 class Said(NamedTuple):

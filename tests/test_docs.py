@@ -17,10 +17,14 @@ import jax
 import numpy as np
 import pytest
 
-from reinstate import cli, commands_choices, commands_pretrain, commands_report, commands_tune
+from reinstate.cli import command as cli
+from reinstate.cli import fit_choices as commands_choices
+from reinstate.cli import pretrain as commands_pretrain
+from reinstate.cli import report as commands_report
+from reinstate.cli import tune as commands_tune
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.water_maze import WATER_MAZE
-from reinstate.runs import read_json
+from reinstate.files import read_json
 from tasks import test_contract as contract
 
 ROOT = Path(__file__).parents[1]

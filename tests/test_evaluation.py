@@ -15,7 +15,7 @@ from reinstate.analysis.lesions import Misfiled
 from reinstate.errors import UserError
 from reinstate.evaluation import Arena, Evaluation, Record, evaluate, evaluate_in
 from reinstate.memory import DND, Memory
-from reinstate.reproduction import load_state, record_of
+from reinstate.runs.reproduce import load_state, record_of
 from tiny import TINY, trained_run
 
 EPOCHS = 200

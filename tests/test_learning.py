@@ -16,7 +16,7 @@ from reinstate.evaluation import Arena, Evaluation, Record, evaluate_in
 from reinstate.experiments import compositional_bandits, two_step
 from reinstate.experiments.barcode_bandits import QUICK
 from reinstate.learner import TrainState
-from reinstate.reproduction import record_of
+from reinstate.runs.reproduce import record_of
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.compositional import CompositionalBandits

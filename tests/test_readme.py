@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reinstate.report import BLOCK, fill, results_table, trained_before
+from readme_tables import BLOCK, fill, results_table, trained_before
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from readme_tables import trained_before
 from reinstate.experiments import EXPERIMENTS
-from reinstate.inputs import GOOD, gain
-from reinstate.report import trained_before
-from reinstate.runs import read_json, repeatable
+from reinstate.experiments.memory_as_input import GOOD, gain
+from reinstate.files import read_json
+from reinstate.report.whole_paper import summarise
+from reinstate.runs.provenance import repeatable
 from reinstate.settings import Settings, completed, differences, to_dict
 from reinstate.tuning.ranges import own_setting
-from reinstate.whole import summarise
 
 RESULTS = Path(__file__).parents[1] / "results"
 

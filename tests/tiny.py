@@ -20,12 +20,12 @@ from reinstate.agent import Network
 from reinstate.evaluation import Evaluation
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS, QUICK
 from reinstate.memory import DND
-from reinstate.progress import Reporter
-from reinstate.reproduction import start_run
-from reinstate.runs import Run
+from reinstate.runs.progress import Reporter
+from reinstate.runs.reproduce import start_run
+from reinstate.runs.run import Run
+from reinstate.runs.training import train
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
-from reinstate.training import train
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="reinstate-tests-")
 _CACHE = {

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from readme_tables import TABLES
 from reinstate.baselines.optimum import OPTIMA, solve
-from reinstate.report import TABLES
-from reinstate.runs import read_json, repeatable
-from reinstate.tables import as_text
+from reinstate.cli.tables import as_text
+from reinstate.files import read_json
+from reinstate.runs.provenance import repeatable
 
 RESULTS = Path(__file__).parents[2] / "results"
 

@@ -14,15 +14,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
-import recorded
 from docutils import nodes  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+import recorded
 from reinstate.errors import UserError
 from reinstate.experiments import EXPERIMENTS
-from reinstate.page import write_page
+from reinstate.report import write_page
 
 
 class Table(SphinxDirective):

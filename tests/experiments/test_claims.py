@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from reinstate.analysis.intervals import over_seeds
+from reinstate.cli.tables import print_checks
 from reinstate.experiments import claims
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.experiments.base import Check
 from reinstate.experiments.water_maze import WATER_MAZE
-from reinstate.tables import print_checks
 
 LOW, HIGH = [0.0, 1.0, 2.0], [3.0, 4.0, 5.0]
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate import reproduction
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.lesions import Misfiled
 from reinstate.cell import Gates
@@ -22,7 +21,8 @@ from reinstate.experiments.compositional_bandits import (
     probes,
 )
 from reinstate.memory import DND
-from reinstate.reproduction import judge_state
+from reinstate.runs import reproduce as reproduction
+from reinstate.runs.reproduce import judge_state
 from reinstate.tasks.compositional import CompositionalTrace
 
 OPTIMUM = {"both_novel": 8.37, "either_known": 9.0, "mean_over_epoch": 8.93, "chance": 5.0}

@@ -14,7 +14,7 @@ from reinstate.baselines.bandits import one_exposure
 from reinstate.experiments import omniglot_bandits
 from reinstate.experiments.base import REGRET
 from reinstate.experiments.omniglot_bandits import OMNIGLOT_BANDITS, checks
-from reinstate.reproduction import reproduce
+from reinstate.runs.reproduce import reproduce
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import OmniglotBandits
 from tiny import SILENT

@@ -14,7 +14,7 @@ from reinstate.analysis.intervals import over_seeds, student
 from reinstate.evaluation import Evaluation
 from reinstate.experiments.two_step import TWO_STEP, checks, columns, glance
 from reinstate.memory import DND
-from reinstate.reproduction import reproduce
+from reinstate.runs.reproduce import reproduce
 from reinstate.settings import Settings
 from reinstate.tasks.two_step import EpisodicTwoStep
 from tiny import SILENT

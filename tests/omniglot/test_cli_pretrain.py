@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from omniglot.tiny_archives import NAMES, draw, expect, pack, run_files
-from reinstate import commands_pretrain
+from reinstate.cli import pretrain as commands_pretrain
+from reinstate.files import write_json
 from reinstate.omniglot import pretraining
 from reinstate.omniglot.archives import VARIABLE
 from reinstate.omniglot.images import SPLITS
 from reinstate.omniglot.pretraining import PRESETS
-from reinstate.progress import Reporter
-from reinstate.runs import Run, write_json
+from reinstate.runs.progress import Reporter
+from reinstate.runs.run import Run
 from spoken import Command, Said, assert_refused, in_this_process
 from tiny import interrupt
 

@@ -16,7 +16,7 @@ from reinstate.omniglot import archives
 from reinstate.omniglot.archives import VARIABLE
 from reinstate.omniglot.download import download
 from reinstate.omniglot.images import load_drawings, load_one_shot_runs
-from reinstate.progress import Reporter
+from reinstate.runs.progress import Reporter
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 

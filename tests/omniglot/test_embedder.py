@@ -20,11 +20,10 @@ from reinstate.omniglot.embedder import (
     _convolve_by_product,
     embed,
     load_embedder,
-    load_embeddings,
     rounded,
     save_embedder,
-    save_embeddings,
 )
+from reinstate.tasks.drawings import load_embeddings, save_embeddings
 
 SMALL = Convolutions(channels=(2, 4), embedding_size=5, norm_groups=2)
 RNG = np.random.default_rng(0)

@@ -22,7 +22,7 @@ from omniglot.tiny_archives import (
 from reinstate.omniglot import archives, images
 from reinstate.omniglot.archives import VARIABLE, read_archive
 from reinstate.omniglot.images import load_drawings, load_one_shot_runs, shrink
-from reinstate.progress import Reporter
+from reinstate.runs.progress import Reporter
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 REAL = os.environ.get(VARIABLE)

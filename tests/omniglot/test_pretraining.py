@@ -17,14 +17,15 @@ import pytest
 from reinstate.errors import UserError
 from reinstate.omniglot import pretraining
 from reinstate.omniglot.distortion import Distortion, distorted, turned
-from reinstate.omniglot.embedder import Convolutions, embed, load_embedder, load_embeddings
+from reinstate.omniglot.embedder import Convolutions, embed, load_embedder
 from reinstate.omniglot.images import OneShotRun
 from reinstate.omniglot.lifelong import LifelongMemory
 from reinstate.omniglot.pretraining import PRESETS, Drawn, pretrain
 from reinstate.omniglot.teaching import Pretraining, State, Teacher
-from reinstate.progress import Reporter
-from reinstate.runs import Run
-from reinstate.training import Stopped
+from reinstate.runs.progress import Reporter
+from reinstate.runs.run import Run
+from reinstate.runs.training import Stopped
+from reinstate.tasks.drawings import load_embeddings
 from tiny import SILENT, interrupt
 
 TINY = Pretraining(

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reinstate.files import read_json
 from reinstate.omniglot.archives import VARIABLE
-from reinstate.omniglot.embedder import _packaged, embed, load_embedder, load_embeddings
+from reinstate.omniglot.embedder import _packaged, embed, load_embedder
 from reinstate.omniglot.fewshot import accuracy
 from reinstate.omniglot.images import load_drawings
-from reinstate.runs import read_json
-from reinstate.tasks.drawings import EMBEDDING_SIZE, NUM_CLASSES, NUM_DRAWINGS
+from reinstate.tasks.drawings import EMBEDDING_SIZE, NUM_CLASSES, NUM_DRAWINGS, load_embeddings
 
 
 @pytest.fixture(scope="module")

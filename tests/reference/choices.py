@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from reinstate.analysis.choices import Choices, Floats
+from reinstate.choices.model import Choices, Floats
 
 MIXTURE = {"IMF": 0.4, "IMB": 1.0, "EMF": -0.3, "EMB": 1.5, "bias": 0.2, "perseveration": 0.5}
 

@@ -139,3 +139,10 @@ def student(values: Any) -> list[float] | None:
         return None
     half = stats.t.ppf(0.975, n - 1) * np.std(values, ddof=1) / math.sqrt(n)
     return [float(np.mean(values) - half), float(np.mean(values) + half)]
+
+
+def with_interval(summary: dict[str, Any], number: str = ".2f") -> str:
+    """Write a mean with its interval."""
+    mean, ci95 = summary["mean"], summary["ci95"]
+    interval = ", ".join(f"{end:{number}}" for end in ci95) if ci95 else "one seed"
+    return f"{mean:{number}} [{interval}]"

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from reinstate import compositional_figures
 from reinstate.agent import Network
 from reinstate.analysis.compositional import compositional_scores
 from reinstate.analysis.intervals import over_seeds
@@ -22,6 +21,7 @@ from reinstate.experiments.claims import (
     stays_within,
     within,
 )
+from reinstate.figures import compositional as compositional_figures
 from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.compositional import CompositionalBandits

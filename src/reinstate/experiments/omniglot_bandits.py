@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from reinstate import figures
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.retrieval import retrieval_accuracy
@@ -23,6 +22,7 @@ from reinstate.experiments.claims import (
     more,
     no_more,
 )
+from reinstate.figures import common as figures
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import OmniglotBandits
 

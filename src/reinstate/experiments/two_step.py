@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from reinstate import choice_figures, figures
 from reinstate.agent import Network
-from reinstate.analysis.choices import STRATEGIES, from_arrays
 from reinstate.analysis.gates import gate_scores
 from reinstate.analysis.intervals import ALPHA, over_seeds
-from reinstate.analysis.participants import fit_choices
 from reinstate.baselines.optimum import Values, two_step_values
+from reinstate.choices.model import STRATEGIES, from_arrays
+from reinstate.choices.participants import fit_choices
 from reinstate.evaluation import Evaluation, Record
 from reinstate.experiments.base import LEARNER, Check, Experiment, Results
 from reinstate.experiments.claims import (
@@ -21,7 +20,9 @@ from reinstate.experiments.claims import (
     within,
     written,
 )
-from reinstate.figures import subject
+from reinstate.figures import choices as choice_figures
+from reinstate.figures import common as figures
+from reinstate.figures.common import subject
 from reinstate.settings import Settings
 from reinstate.tasks.two_step import EpisodicTwoStep
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from reinstate import maze_figures
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.mazes import maze_scores
@@ -19,6 +18,7 @@ from reinstate.experiments.claims import (
     falls,
     input_at_chance,
 )
+from reinstate.figures import mazes as maze_figures
 from reinstate.settings import Settings
 from reinstate.tasks.water_maze import WaterMaze
 

@@ -26,7 +26,7 @@ from reinstate.omniglot.archives import (
     named_folder,
     read_archive,
 )
-from reinstate.progress import Reporter
+from reinstate.runs.progress import Reporter
 
 PUBLIC = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
 PATIENCE = 30.0  # seconds without a byte

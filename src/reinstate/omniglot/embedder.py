@@ -12,24 +12,21 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from reinstate.errors import UserError, require_positive
+from reinstate.files import read_arrays, write_arrays
 from reinstate.omniglot.distortion import centred, views
-from reinstate.runs import write_atomically
 from reinstate.settings import from_dict
 
 SIZE = 28  # pixels a side
 FORMAT = "reinstate-embedder-1"
-EMBEDDINGS = "embeddings"  # the name of the only array in embeddings.safetensors
 CHUNK = 100  # drawings embedded at a time
 TINY = 1e-12
 
@@ -204,13 +201,15 @@ def save_embedder(path: Path, embedder: Embedder) -> None:
         for where, leaf in jax.tree.leaves_with_path(embedder)
     }
     settings = json.dumps(dataclasses.asdict(embedder.settings))
-    write_atomically(path, save(arrays, {FORMAT: settings}))
+    write_arrays(path, arrays, {FORMAT: settings})
 
 
 def load_embedder(path: Path | None = None) -> Embedder:
     """An embedder from its file; without one, the one that comes with the package."""
     path = path or _packaged("embedder.safetensors")
-    arrays, metadata = _read(path)
+    if not path.is_file():
+        raise UserError(f"{path} is no file: name one that a pretraining wrote")
+    arrays, metadata = read_arrays(path, "restore it or name another")
     if FORMAT not in metadata:
         raise UserError(f"{path} holds no embedder: name the embedder.safetensors of a pretraining")
     settings = _read_settings(path, metadata[FORMAT])
@@ -232,36 +231,5 @@ def _read_settings(path: Path, text: str) -> Convolutions:
     return settings
 
 
-def save_embeddings(path: Path, embeddings: np.ndarray) -> None:
-    write_atomically(path, save({EMBEDDINGS: embeddings.astype(np.float16)}))
-
-
-def load_embeddings(path: Path | None = None) -> np.ndarray:
-    """Unit vectors (characters, drawings, embedding_size), by default of all evaluation drawings.
-
-    The file is in half precision; the vectors are normalised again.
-    """
-    path = path or _packaged("embeddings.safetensors")
-    arrays, _ = _read(path)
-    if set(arrays) != {EMBEDDINGS} or arrays[EMBEDDINGS].ndim != 3:
-        raise UserError(
-            f"{path} holds no embeddings: name the embeddings.safetensors of a pretraining"
-        )
-    found = arrays[EMBEDDINGS].astype(np.float32)
-    return found / np.linalg.norm(found, axis=-1, keepdims=True)
-
-
 def _packaged(name: str) -> Path:
     return Path(str(files("reinstate.omniglot") / "data" / name))
-
-
-def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    if not path.is_file():
-        raise UserError(f"{path} is no file: name one that a pretraining wrote")
-    try:
-        with safe_open(path, "numpy") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            return arrays, file.metadata() or {}
-    # safetensors answers a type that NumPy lacks with an AttributeError or a TypeError.
-    except (SafetensorError, OSError, AttributeError, TypeError) as error:
-        raise UserError(f"{path} cannot be read ({error}): restore it or name another") from None

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reinstate.errors import UserError, nearest
+from reinstate.files import write_atomically
 from reinstate.omniglot.archives import (
     ARCHIVES,
     DRAWERS,
@@ -19,8 +20,7 @@ from reinstate.omniglot.archives import (
     read_archive,
     require_archive,
 )
-from reinstate.progress import Reporter
-from reinstate.runs import write_atomically
+from reinstate.runs.progress import Reporter
 
 SPLITS = ("background", "evaluation")
 SIDE = 105  # pixels of a drawing as distributed

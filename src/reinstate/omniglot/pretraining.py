@@ -22,24 +22,18 @@ import numpy as np
 
 from reinstate.devices import describe
 from reinstate.errors import UserError
+from reinstate.files import read_json, write_json
 from reinstate.omniglot.distortion import Distortion
-from reinstate.omniglot.embedder import (
-    SIZE,
-    Convolutions,
-    Embedder,
-    embed,
-    load_embeddings,
-    rounded,
-    save_embedder,
-    save_embeddings,
-)
+from reinstate.omniglot.embedder import SIZE, Convolutions, Embedder, embed, rounded, save_embedder
 from reinstate.omniglot.fewshot import OneShot, accuracy, one_shot_runs_accuracy, pixels, table
 from reinstate.omniglot.lifelong import LifelongMemory
 from reinstate.omniglot.teaching import News, Pretraining, State, Teacher
-from reinstate.progress import Reporter
-from reinstate.runs import Run, load_checkpoint, provenance, read_json, write_json
+from reinstate.runs.progress import Reporter
+from reinstate.runs.provenance import provenance
+from reinstate.runs.run import Run, load_checkpoint
+from reinstate.runs.training import Stopped, signals
 from reinstate.settings import to_dict
-from reinstate.training import Stopped, signals
+from reinstate.tasks.drawings import load_embeddings, save_embeddings
 
 PARTS = 10  # after each tenth of training: a checkpoint, a test and the files of results
 TRIALS = 10_000  # of the last test; those on the way are shorter

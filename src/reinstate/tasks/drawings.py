@@ -6,6 +6,7 @@ The embedder (reinstate.omniglot) never saw any of these classes.
 
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Literal, Self
 
 import jax
@@ -15,16 +16,39 @@ from jax import Array
 
 from reinstate import draws
 from reinstate.errors import UserError, require_positive
-from reinstate.omniglot.embedder import load_embeddings
+from reinstate.files import read_arrays, write_arrays
 from reinstate.tasks.recurring import RecurringWorld
 
 NUM_CLASSES, NUM_DRAWINGS, EMBEDDING_SIZE = 659, 20, 128
+SHIPPED = Path(__file__).with_name("embeddings.safetensors")
+ARRAY = "embeddings"  # the only one in such a file
 
 
 @cache
 def embeddings() -> np.ndarray:
-    """Of every drawing, (classes, drawings, size), each of length 1."""
+    """Load those of every shipped drawing, (classes, drawings, size), each of length 1."""
     return load_embeddings()
+
+
+def load_embeddings(path: Path = SHIPPED) -> np.ndarray:
+    """Load unit vectors (classes, drawings, size), by default of all evaluation drawings.
+
+    The file is in half precision; the vectors are normalised again.
+    """
+    if not path.is_file():
+        raise UserError(f"{path} is no file: name one that a pretraining wrote")
+    arrays, _ = read_arrays(path, "restore it or name another")
+    if set(arrays) != {ARRAY} or arrays[ARRAY].ndim != 3:
+        raise UserError(
+            f"{path} holds no embeddings: name the embeddings.safetensors of a pretraining"
+        )
+    found = arrays[ARRAY].astype(np.float32)
+    return found / np.linalg.norm(found, axis=-1, keepdims=True)
+
+
+def save_embeddings(path: Path, embeddings: np.ndarray) -> None:
+    """Write embeddings (classes, drawings, size) in half precision."""
+    write_arrays(path, {ARRAY: embeddings.astype(np.float16)})
 
 
 def check_drawings(num_classes: int, exposures: int, available: int = NUM_CLASSES) -> None:

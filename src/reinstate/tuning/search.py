@@ -15,14 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from reinstate import devices, figures
+from reinstate import devices
 from reinstate.errors import UserError, require_positive
 from reinstate.experiments.base import Experiment
-from reinstate.progress import Reporter
-from reinstate.runs import provenance, read_json, require_empty, require_same, write_json
+from reinstate.figures import common as figures
+from reinstate.figures.search import search_panels
+from reinstate.files import read_json, require_empty, write_json
+from reinstate.runs.progress import Reporter
+from reinstate.runs.provenance import provenance
+from reinstate.runs.run import require_same
+from reinstate.runs.training import Stopped, signals
 from reinstate.settings import MAX_SEED, Settings, to_dict
-from reinstate.training import Stopped, signals
-from reinstate.tuning.figure import search_panels
 from reinstate.tuning.ranges import Ranges, Setting, as_options, own_setting, rates_of
 from reinstate.tuning.side_by_side import TAIL, Scores, SideBySide
 

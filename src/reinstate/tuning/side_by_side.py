@@ -10,9 +10,9 @@ import numpy as np
 
 from reinstate.devices import over_seeds
 from reinstate.learner import EpochMetrics, Rates, TrainState
-from reinstate.progress import Reporter
+from reinstate.runs.progress import Reporter
+from reinstate.runs.training import Stopped
 from reinstate.settings import Settings
-from reinstate.training import Stopped
 
 TAIL = 0.1  # the share of epochs at the end whose reward counts
 

@@ -19,9 +19,10 @@ from reinstate import devices
 from reinstate.agent import Network
 from reinstate.errors import UserError, nearest
 from reinstate.experiments.base import Experiment
+from reinstate.files import write_json
 from reinstate.learner import A2C
-from reinstate.progress import Reporter
-from reinstate.runs import provenance, write_json
+from reinstate.runs.progress import Reporter
+from reinstate.runs.provenance import provenance
 from reinstate.settings import Settings
 from reinstate.tuning.search import SCORE, Search, earlier, identity, require_agents, search
 

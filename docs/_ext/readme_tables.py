@@ -1,0 +1,209 @@
+"""Recorded results → the tables of README.md.
+
+`python -m readme_tables` writes them; a test fails when README and results drift apart.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from reinstate.agent import INPUT_SIZES
+from reinstate.analysis.intervals import with_interval
+from reinstate.choices.model import STRATEGIES
+from reinstate.experiments import EXPERIMENTS
+from reinstate.experiments.base import Experiment
+from reinstate.experiments.memory_as_input import best_without
+from reinstate.figures.common import LABELS
+from reinstate.files import read_json, write_atomically
+
+BLOCK = re.compile(r"<!-- (\w+): ([^>]+) -->\n.*?<!-- /\1 -->", re.DOTALL)
+
+
+def results_table(results: dict[str, Any]) -> str:
+    """Each agent's reward with its interval, its share of the ceiling, and the experiment's scores.
+
+    Of the other players, the two that Fig. 3 of the paper puts beside the agents' own memory.
+    """
+    experiment, agents = EXPERIMENTS[results["experiment"]], results["agents"]
+    columns = list(experiment.columns(next(iter(agents.values()))))
+    lines = [_row("agent", "reward", "share of its ceiling", *columns)]
+    lines.append("|---" * (3 + len(columns)) + "|")
+    for name, agent in agents.items():
+        share = "" if agent["share_of_ceiling"] is None else f"{agent['share_of_ceiling']:.1%}"
+        reward = with_interval(agent["reward"], experiment.number)
+        lines.append(_row(LABELS.get(name, name), reward, share, *_scores(experiment, agent)))
+    for name in ("gittins", "gittins with memory"):
+        if rival := results["baselines"].get(name):
+            reward = f"{rival['reward']['mean']:{experiment.number}}"
+            lines.append(_row(f"*{name}*", reward, "", *_scores(experiment, rival)))
+    return "\n".join([*lines, "", _provenance(results)])
+
+
+def _scores(experiment: Experiment, player: dict[str, Any]) -> list[str]:
+    return [f"{score:{experiment.number}}" for score in experiment.columns(player).values()]
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _provenance(results: dict[str, Any]) -> str:
+    epl2rl = results["agents"]["epl2rl"]
+    total, before = results["seconds"]["total"], trained_before(results)
+    time = f"{total:.0f} s in all, compile included"
+    if before >= 1:
+        time = f"{total:.0f} s after an interruption and {before:.0f} s of training before it"
+    return (
+        f"`{results['preset']}` preset, {len(epl2rl['seeds'])} seeds, {results['device']}, {time};"
+        f" epL2RL trained at {epl2rl['steps_per_second'] / 1e6:.0f} million steps a second."
+    )
+
+
+def trained_before(results: dict[str, Any]) -> float:
+    """Seconds of training done by calls before the one that finished, whose `seconds` these are."""
+    agents = results["agents"].values()
+    trained = sum(agent["train_steps"] / agent["steps_per_second"] for agent in agents)
+    return max(0.0, trained - results["seconds"]["train"])
+
+
+def growth_table(*mazes: dict[str, Any]) -> str:
+    """How reward and cost grow with the maze; shares are of the optimum, or of its upper bound."""
+    lines = ["| maze | steps | L2RL | epL2RL | training, each agent |", "|---|---|---|---|---|"]
+    for results in mazes:
+        task, agents = results["settings"]["task"], results["agents"]
+        cells = [
+            f"{agents[name]['reward']['mean']:.2f} ({agents[name]['share_of_ceiling']:.1%})"
+            for name in ("l2rl", "epl2rl")
+        ]
+        steps = agents["epl2rl"]["train_steps"]
+        seconds = steps / agents["epl2rl"]["steps_per_second"]
+        cost = f"{steps / 1e6:,.0f} million steps, {seconds:.0f} s"
+        maze = f"{task['height']} × {task['width']}"
+        lines.append(f"| {maze} | {task['steps']} | {cells[0]} | {cells[1]} | {cost} |")
+    return "\n".join(lines)
+
+
+def classes_table(results: dict[str, Any]) -> str:
+    """Reward on classes never met in training and on those met, and how often recall was right."""
+    lines = [_row("agent", "new classes", "training classes", "recall of the right class")]
+    lines.append("|---" * 4 + "|")
+    for name, agent in results["agents"].items():
+        known, accuracy = agent["on_training_contexts"], agent["retrieval"]
+        share = f"{accuracy['mean']:.1%}" if accuracy else ""
+        rewards = [with_interval(part["reward"]) for part in (agent, known)]
+        lines.append(_row(LABELS.get(name, name), *rewards, share))
+    return "\n".join(lines)
+
+
+def embedder_table(ours: dict[str, Any], plain: dict[str, Any]) -> str:
+    """Few-shot accuracy on the evaluation alphabets, beside what was published."""
+    lines = [_row("", "shipped", "Kaiser's settings", "published")]
+    lines.append("|---" * 4 + "|")
+    for a, b in zip(ours["few_shot"], plain["few_shot"], strict=True):
+        task = f"{a['way']}-way {a['shot']}-shot, {a['rule']}"
+        shares = [f"{x['accuracy']:.1%}" for x in (a, b)]
+        lines.append(_row(task, *shares, f"{a['kaiser_2017']:.1%}"))
+    runs = [f"{x['one_shot_runs']['accuracy']:.1%}" for x in (ours, plain)]
+    lines.append(_row("Lake's 20 one-shot runs", *runs, ""))
+    seconds = f"Trained in {ours['seconds']:.0f} s on {ours['device']}."
+    return "\n".join([*lines, "", seconds])
+
+
+def strategies_table(results: dict[str, Any]) -> str:
+    """epL2RL's weights on cued episodes while it learns, and on uncued ones at the end."""
+    agent = results["agents"]["epl2rl"]
+    lines = [_row("", "reward, cued", *STRATEGIES), "|---" * (2 + len(STRATEGIES)) + "|"]
+    for stone in agent["milestones"]:
+        weights = stone["weights"]["cued"]
+        cells = [with_interval(weights[name], ".1f") for name in STRATEGIES]
+        lines.append(_row(f"epoch {stone['epoch']}", f"{stone['cued']['mean']:.3f}", *cells))
+    uncued = agent["choices"]["group"]["uncued"]
+    cells = [with_interval(uncued[n], ".1f") if n in uncued else "" for n in STRATEGIES]
+    lines.append(_row("uncued, at the end", f"{agent['uncued']['mean']:.3f}", *cells))
+    return "\n".join(lines)
+
+
+def tried_table(document: dict[str, Any]) -> str:
+    """Trial runs: median and best reward of each kind, and the best agent's by exposure."""
+    lines = [_row("tried", "runs", "median", "best", "by exposure"), "|---" * 5 + "|"]
+    for row in document["runs"]:
+        rewards = row["reward_of_each_run"]
+        middle, best = f"{median(rewards):.2f}", f"{max(rewards):.2f}"
+        by_exposure = ", ".join(f"{reward:.2f}" for reward in row["best_by_exposure_of_either"])
+        lines.append(_row(row["what"], str(len(rewards)), middle, best, by_exposure))
+    return "\n".join(lines)
+
+
+def inputs_table(document: dict[str, Any]) -> str:
+    """The retrieved state fed as an input, by what it is compressed to, beside the r-gate's way."""
+    sizes = {f"epl2rl-input-{size}": str(size) for size in INPUT_SIZES}
+    sizes["epl2rl-input"] = "all 50"
+    lines = [_row("experiment", "chance", "no memory", *sizes.values(), LABELS["epl2rl"])]
+    lines.append("|---" * (4 + len(sizes)) + "|")
+    found = document["experiments"].items()
+    rows = [(name, preset, row) for name, each in found for preset, row in each.items()]
+    for name, preset, row in rows:
+        number = EXPERIMENTS[name].number
+        chance = "" if row["chance"] is None else f"{row['chance']:{number}}"
+        inputs = [row["agents"].get(agent) for agent in sizes]
+        players = [best_without(row), *inputs, row["epl2rl"]]
+        rewards = [with_interval(each["reward"], number) if each else "" for each in players]
+        lines.append(_row(f"{name}, {preset}", chance, *rewards))
+    return "\n".join([*lines, "", f"Reward an episode, frozen weights{_where(rows)}."])
+
+
+def _where(rows: list[tuple[str, str, dict[str, Any]]]) -> str:
+    """On which devices the agents of each preset ran, as far as is known."""
+    devices: dict[str, dict[str, None]] = {}
+    for _, preset, row in rows:
+        known = devices.setdefault(preset, {})
+        known |= {agent["device"] or "an unrecorded one": None for agent in row["agents"].values()}
+    return "".join(f"; {preset} preset on {' and '.join(d)}" for preset, d in devices.items())
+
+
+def searches_table(*searches: dict[str, Any]) -> str:
+    """Where presets stand among the settings that were tried for the agent without a memory."""
+    heads = ("experiment", "tried for", "settings", "seeds", "lanes", "best", "preset", "its rank")
+    lines = [_row(*heads), "|---" * len(heads) + "|"]
+    for found in searches:
+        name, agent, settings = found["experiment"], found["agent"], found["settings"]
+        stands, number = found["standing"][agent], EXPERIMENTS[name].number
+        sizes = (stands["trials"], settings["seeds"], settings["learner"]["lanes"])
+        rewards = [f"{stands[which]['reward']:{number}}" for which in ("best", "preset")]
+        rank = str(stands["preset"]["rank"])
+        lines.append(_row(name, LABELS[agent], *map(str, sizes), *rewards, rank))
+    return "\n".join(lines)
+
+
+TABLES: dict[str, Callable[..., str]] = {
+    "results": results_table,
+    "growth": growth_table,
+    "classes": classes_table,
+    "embedder": embedder_table,
+    "strategies": strategies_table,
+    "tried": tried_table,
+    "inputs": inputs_table,
+    "searches": searches_table,
+}
+
+
+def fill(text: str, folder: Path) -> str:
+    """The text with every block made anew from the recorded files it names."""
+
+    def made(block: re.Match[str]) -> str:
+        files = [read_json(folder / name) for name in block[2].split()]
+        table = TABLES[block[1]](*files)
+        return f"<!-- {block[1]}: {block[2]} -->\n\n{table}\n\n<!-- /{block[1]} -->"
+
+    return BLOCK.sub(made, text)
+
+
+def main() -> None:
+    readme = Path("README.md")
+    write_atomically(readme, fill(readme.read_text(), Path()).encode())
+
+
+if __name__ == "__main__":
+    main()

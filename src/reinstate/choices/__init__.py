@@ -1,0 +1,1 @@
+"""The choice model: which strategies explain choices in the two-step task."""

@@ -1,0 +1,104 @@
+"""Simulated agents that follow the choice model exactly, so that their weights are known.
+
+What the fit makes of them says how far to trust it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from reinstate.choices.likelihood import PRIOR_SD
+from reinstate.choices.model import (
+    MODEL_BASED,
+    MODEL_FREE,
+    NAMES,
+    NONE,
+    SIGN,
+    Choices,
+    from_arrays,
+    join,
+)
+from reinstate.choices.participants import fit_choices
+from reinstate.errors import UserError, nearest, require_positive, require_probability
+
+
+def simulate(
+    weights: Mapping[str, float],
+    sessions: int,
+    episodes: int = 100,
+    p_common: float = 0.8,
+    p_reversal: float = 0.1,
+    p_high: float = 0.9,
+    p_low: float = 0.1,
+    seed: int | Sequence[int] = 0,
+    alpha: float = 1.0,
+) -> Choices:
+    """An agent that follows the choice model exactly, in the episodic two-step task.
+
+    The first half of a session is uncued. A cued episode shows the cue of an episode of that half,
+    uniformly drawn: reaching its state again pays its reward again. `alpha` is the learning rate of
+    the incremental values; 1 looks one outcome back.
+    """
+    for name in weights:
+        if name not in NAMES["cued"]:
+            raise UserError(nearest("weight", name, NAMES["cued"]))
+    require_positive(sessions=sessions, episodes=episodes - 1, alpha=alpha)
+    require_probability(p_common=p_common, p_reversal=p_reversal, p_high=p_high, p_low=p_low)
+    w = {name: float(weights.get(name, 0)) for name in NAMES["cued"]}
+    rng = np.random.default_rng(seed)
+    uncued, every = episodes // 2, np.arange(sessions)
+    cue = np.full((sessions, episodes), -1)
+    cue[:, uncued:] = rng.integers(uncued, size=(sessions, episodes - uncued))
+    outcome = np.full((sessions, episodes + 1), NONE)  # the last column stays: no episode
+    values = np.zeros((2, sessions))  # incremental: model-free, model-based
+    good = rng.integers(2, size=sessions)
+    for e in range(episodes):
+        good = good ^ (rng.random(sessions) < p_reversal)
+        shown = outcome[every, cue[:, e]]
+        logit = w["bias"] + w["IMF"] * values[0] + w["IMB"] * values[1]
+        logit += w["perseveration"] * SIGN[outcome[:, e - 1]]
+        logit += w["EMF"] * MODEL_FREE[shown] + w["EMB"] * MODEL_BASED[shown]
+        action = (rng.random(sessions) >= special.expit(logit)).astype(int)
+        state = action ^ (rng.random(sessions) >= p_common)
+        reward = rng.random(sessions) < np.where(state == good, p_high, p_low)
+        replayed = (shown != NONE) & (shown // 2 % 2 == state)
+        outcome[:, e] = 4 * action + 2 * state + np.where(replayed, shown % 2, reward)
+        now = np.stack([MODEL_FREE[outcome[:, e]], MODEL_BASED[outcome[:, e]]])
+        values += alpha * (now - values)
+    seen = outcome[None, :, :-1]
+    return from_arrays(seen // 4, seen // 2 % 2, seen % 2, (cue >= 0)[None], cue[None])
+
+
+def recovery(
+    agents: Sequence[Mapping[str, float]] | None = None,
+    sessions: int = 30,
+    episodes: int = 100,
+    seed: int = 0,
+    model: str = "one-back",
+    alpha: float = 1.0,
+    prior_sd: float = PRIOR_SD,
+) -> dict[str, Any]:
+    """Simulate agents whose weights are known (20 random mixtures by default), and fit them.
+
+    Rows are those of the fit with the true weight beside; coverage is the share of 95% intervals
+    that hold it.
+    """
+    rng = np.random.default_rng(seed)
+    if agents is None:
+        draws = rng.uniform(-0.5, 2, size=(20, len(NAMES["cued"])))
+        agents = [dict(zip(NAMES["cued"], map(float, d), strict=True)) for d in draws]
+    played = [
+        simulate(weights, sessions, episodes, seed=(seed, code), alpha=alpha)
+        for code, weights in enumerate(agents)
+    ]
+    numbered = [c._replace(participant=c.participant + code) for code, c in enumerate(played)]
+    rows = fit_choices(join(numbered), model, prior_sd=prior_sd, seed=seed)["rows"]
+    rows = [row for row in rows if row["participant"].isdecimal() and row["se"] is not None]
+    for row in rows:
+        truth = {"alpha": alpha} | dict(agents[int(row["participant"])])
+        row["true"] = truth.get(row["strategy"], 0.0)
+    covered = [row["low"] <= row["true"] <= row["high"] for row in rows]
+    share = float(np.mean(covered))
+    return {"model": model, "rows": rows, "coverage": share, "intervals": len(rows)}

@@ -1,0 +1,74 @@
+"""Stay probabilities: how often an action is chosen again, by how it went the last time.
+
+A transition is common if the state reached is the one that the action commonly leads to.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from reinstate.analysis.intervals import over_seeds
+from reinstate.choices.model import NONE, Choices, Ints, count
+
+ORDER = ("rewarded-common", "rewarded-uncommon", "unrewarded-common", "unrewarded-uncommon")
+PANELS = ("incremental_uncued", "incremental_cued", "episodic")
+
+# Ritter et al., CogSci 2018, epL2RL; read off a figure, ± .02.
+COMPANION = {
+    "incremental_uncued": (1.00, 0.14, 0.09, 1.00),
+    "incremental_cued": (0.72, 0.46, 0.42, 0.78),
+    "episodic": (0.84, 0.30, 0.35, 0.72),
+}
+
+_code = np.arange(NONE)  # 4 a + 2 s + r
+_action, _state, _reward = _code // 4, _code // 2 % 2, _code % 2
+_cell = 2 * (1 - _reward) + (_action != _state)  # of ORDER
+
+
+def stay_panels(choices: Choices) -> dict[str, Any]:
+    """The three panels, as plain values; lists run over `ORDER`.
+
+    - incremental_uncued: in uncued episodes, P(the previous episode's action), by its outcome
+    - incremental_cued: the same in cued episodes
+    - episodic: in cued episodes, P(the cued episode's action), by the cued episode's outcome
+
+    Each is the mean over participants, who count alike however many episodes they played. A mean
+    over nothing is None.
+    """
+    return panels_of(count(choices))
+
+
+def panels_of(counts: Ints) -> dict[str, Any]:
+    """The same from `choices.count`, (participants, previous, cued, actions)."""
+    return {
+        "order": list(ORDER),
+        "incremental_uncued": _panel(counts[:, :NONE, NONE]),
+        "incremental_cued": _panel(counts[:, :NONE, :NONE].sum(axis=2)),
+        "episodic": _panel(counts[:, :, :NONE].sum(axis=1)),
+    }
+
+
+def _panel(counts: Ints) -> dict[str, Any]:
+    """From how often each action followed each outcome, (participants, 8, 2)."""
+    stayed = counts[:, _code, _action]
+    total = counts.sum(axis=2)
+    of_cell = _cell[:, None] == np.arange(len(ORDER))  # (8, 4)
+    stayed, total = stayed @ of_cell, total @ of_cell  # (participants, 4)
+    share = np.where(total > 0, stayed / np.maximum(total, 1), np.nan)
+    per_participant = [[None if np.isnan(p) else float(p) for p in row] for row in share]
+    return {**over_each_cell(per_participant), "episodes": total.sum(axis=0).tolist()}
+
+
+def over_each_cell(per_participant: list[list[float | None]]) -> dict[str, Any]:
+    """Means and intervals over participants, of each of `ORDER` by itself."""
+    cells = [_over_those_who_met_it(column) for column in np.array(per_participant, float).T]
+    return {
+        "mean": [cell["mean"] for cell in cells],
+        "ci95": [cell["ci95"] for cell in cells],
+        "per_participant": per_participant,
+    }
+
+
+def _over_those_who_met_it(share: np.ndarray) -> dict[str, Any]:
+    met = share[~np.isnan(share)]
+    return over_seeds(met) if len(met) else {"mean": None, "ci95": None}

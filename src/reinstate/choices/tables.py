@@ -1,0 +1,266 @@
+"""Choices of the two-step task from outside: a table on disk.
+
+It is a CSV file (commas, semicolons or tabs) or a Parquet file with a header and one row an
+episode:
+
+    participant, session, episode, cued, cue_episode, action, state, reward
+
+Actions and states may be any two labels; in sorted order they become 0 and 1, and action 0 is taken
+to lead commonly to state 0 (`common` says otherwise). Episodes are numbered by any integers that
+grow within a session; cue_episode is such a number, and empty on uncued rows. Without a column
+`session` a participant has one session; without `cued` and `cue_episode` nothing is cued.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from reinstate.choices.columns import UNKNOWN, Column, Problems, read_columns
+from reinstate.choices.model import Choices, Ints
+from reinstate.errors import UserError, nearest
+
+COLUMNS = ("participant", "session", "episode", "cued", "cue_episode", "action", "state", "reward")
+OPTIONAL = ("session", "cued", "cue_episode")
+EMPTY = ("", "nan", "na", "<na>", "null", "none")
+BINARY = {"0": 0, "1": 1, "false": 0, "true": 1}
+
+
+class ChoiceTable(NamedTuple):
+    choices: Choices
+    participants: list[str]  # the label of each code
+    actions: list[str]
+    states: list[str]  # in the order of the actions that commonly lead there
+    skipped: int
+    bad_rows: list[str]  # the first of those skipped, with reasons
+
+
+def read_choices(
+    path: Path,
+    columns: Mapping[str, str] | None = None,
+    common: Mapping[str, str] | None = None,
+    skip_bad: bool = False,
+) -> ChoiceTable:
+    """Read and check a table.
+
+    `columns` maps our names to the file's ({"action": "choice1"}), `common` an action's label to
+    the state that it commonly leads to. Bad rows raise a UserError that names them; `skip_bad`
+    drops them instead, and an episode that followed a dropped one has no predecessor.
+    """
+    raw = read_columns(path)
+    own = _own_columns(path, raw.columns, dict(columns or {}))
+    problems = raw.problems
+    actions, action = _two_labels(path, "action", own["action"], problems)
+    states, state = _two_labels(path, "state", own["state"], problems)
+    if _crossed(actions, states, dict(common or {})):
+        states, state = states[::-1], 1 - state
+    reward = _checked("reward", own["reward"], _binary, "0 or 1", problems)
+    episode = _checked("episode", own["episode"], _integer, "a whole number", problems)
+    participants, participant = _coded("participant", own["participant"], problems)
+    _, session = _coded("session", own["session"], problems)
+    cued, cue = _cues(own, problems)
+    table = Choices(participant, session, episode, cued, cue, action, state, reward)
+    table = _renumber(table, problems)
+    good = problems.good
+    if not good.all() and not skip_bad:
+        raise UserError(_complaint(path, problems))
+    if not good.any():
+        raise UserError(f"{path} has no good row left: {'; '.join(problems.shown()) or 'empty'}")
+    kept = Choices._make(column[good] for column in table)
+    present, kept_codes = np.unique(kept.participant, return_inverse=True)
+    kept = kept._replace(participant=kept_codes)
+    names = [participants[p] for p in present]
+    return ChoiceTable(kept, names, actions, states, int((~good).sum()), problems.shown())
+
+
+def _complaint(path: Path, problems: Problems) -> str:
+    bad, rows = int((~problems.good).sum()), len(problems.reason)
+    shown = problems.shown()
+    more = [f"and {bad - len(shown)} more"] if bad > len(shown) else []
+    heading = f"{bad} of {rows} rows in {path} are bad: mend them, or drop them with --skip-bad"
+    return "\n  ".join([heading, *shown, *more])
+
+
+def _own_columns(
+    path: Path, there: dict[str, Column], renamed: dict[str, str]
+) -> dict[str, Column]:
+    for name in renamed:
+        if name not in COLUMNS:
+            raise UserError(nearest("column", name, COLUMNS))
+    wanted = {name: renamed.get(name, name) for name in COLUMNS}
+    for name, theirs in wanted.items():
+        if theirs not in there and (name in renamed or name not in OPTIONAL):
+            raise UserError(
+                f"{path} has no column {theirs!r} for {name}: it has {', '.join(there)};"
+                f" say which is meant, such as --columns {name}={next(iter(there), 'NAME')}"
+            )
+    own = {name: there[theirs] for name, theirs in wanted.items() if theirs in there}
+    rows = len(own["action"].code)
+    return {"session": Column(["1"], np.zeros(rows, np.int64)), **own}
+
+
+def _tidy(label: str) -> str:
+    """1.0 is 1: a column of integers with gaps often comes back as one of floats."""
+    whole = _integer(label)
+    return label.strip() if whole is None else str(whole)
+
+
+def _is_empty(label: str) -> bool:
+    return label.strip().lower() in EMPTY
+
+
+def _integer(label: str) -> int | None:
+    try:
+        value = float(label)
+    except ValueError:
+        return None
+    return int(value) if value.is_integer() and abs(value) < 2**53 else None
+
+
+def _binary(label: str) -> int | None:
+    return BINARY.get(_tidy(label).lower())
+
+
+def _checked(
+    name: str,
+    column: Column,
+    meaning: Callable[[str], int | None],
+    expected: str,
+    problems: Problems,
+) -> Ints:
+    value, known = column.decode(meaning)
+    problems.add(~known, lambda row: f"{name} is {_quoted(column, row)}, expected {expected}")
+    return value
+
+
+def _quoted(column: Column, row: int) -> str:
+    label = column.labels[column.code[row]]
+    return "empty" if _is_empty(label) else repr(label)
+
+
+def _in_order(labels: set[str]) -> list[str]:
+    """Numbers by size, other labels by the alphabet."""
+    numbers = all(_integer(label) is not None for label in labels)
+    return sorted(labels, key=lambda label: _integer(label) or 0) if numbers else sorted(labels)
+
+
+def _coded(name: str, column: Column, problems: Problems) -> tuple[list[str], Ints]:
+    labels = _in_order({_tidy(label) for label in column.labels if not _is_empty(label)})
+    code = {label: i for i, label in enumerate(labels)}
+    expected = "a name or a number"
+    return labels, _checked(name, column, lambda text: code.get(_tidy(text)), expected, problems)
+
+
+def _two_labels(
+    path: Path, name: str, column: Column, problems: Problems
+) -> tuple[list[str], Ints]:
+    """The two commonest labels in sorted order; rows with any other are bad."""
+    rows = np.bincount(column.code[problems.good], minlength=len(column.labels))
+    total: defaultdict[str, int] = defaultdict(int)
+    for label, n in zip(column.labels, rows.tolist(), strict=True):
+        if n and not _is_empty(label):
+            total[_tidy(label)] += n
+    commonest = _in_order(set(sorted(total, key=lambda label: -total[label])[:2]))
+    if len(commonest) < 2:
+        only = f"only the value {commonest[0]!r}" if commonest else "no value"
+        raise UserError(f"column {name} of {path} has {only}: a choice model needs two")
+    code = {label: i for i, label in enumerate(commonest)}
+    expected = f"{commonest[0]!r} or {commonest[1]!r}"
+    return commonest, _checked(name, column, lambda text: code.get(_tidy(text)), expected, problems)
+
+
+def _crossed(actions: list[str], states: list[str], common: dict[str, str]) -> bool:
+    """Whether the first action commonly leads to the second state."""
+    crossed = set()
+    for action, state in common.items():
+        for kind, label, known in (("action", action, actions), ("state", state, states)):
+            if label not in known:
+                raise UserError(f"--common names the {kind} {label!r}: the file has {known}")
+        crossed.add(actions.index(action) != states.index(state))
+    if len(crossed) > 1:
+        raise UserError(f"--common pairs both actions with the same state: {common}")
+    return crossed == {True}
+
+
+def _cues(own: dict[str, Column], problems: Problems) -> tuple[np.ndarray, Ints]:
+    """Whether each row is cued, and the number of the episode whose cue it shows."""
+    rows = len(own["action"].code)
+    column = own.get("cue_episode", Column([""], np.zeros(rows, np.int64)))
+    empty, _ = column.decode(_is_empty)
+    cue, whole = column.decode(_integer)
+    shown = empty == 0
+    if "cued" in own:
+        cued = _checked("cued", own["cued"], _binary, "0, 1, true or false", problems) == 1
+    else:
+        cued = shown
+    number = "a whole number on a cued row"
+    problems.add(
+        cued & ~whole, lambda row: f"cue_episode is {_quoted(column, row)}, expected {number}"
+    )
+    # Tables without gaps write −1 for no cue.
+    problems.add(
+        ~cued & shown & ~(whole & (cue == -1)),
+        lambda row: f"cue_episode is {_quoted(column, row)} on an uncued row, expected nothing",
+    )
+    return cued, cue
+
+
+def _renumber(table: Choices, problems: Problems) -> Choices:
+    """Episodes numbered 0, 1, … within their session, and so the cues; cues and order checked.
+
+    Bad rows are numbered too: dropped, they leave a gap, and the next has no predecessor.
+    """
+    number, cue_number = table.episode, table.cue_episode
+    known = number != UNKNOWN
+    # A row without a readable episode goes where it stands in the file.
+    row = np.arange(len(number))
+    before = np.maximum.accumulate(np.where(known, row, 0))
+    order = np.lexsort((row, number[before], table.session, table.participant))
+    group, new = _groups(table, order)
+    rank = np.empty(len(row), np.int64)
+    rank[order] = row - np.maximum.accumulate(np.where(new, row, 0))
+
+    values, place = np.unique(number, return_inverse=True)
+    cue_place = np.minimum(np.searchsorted(values, cue_number), max(len(values) - 1, 0))
+    key = group * (len(values) + 1) + place
+    cue_key = group * (len(values) + 1) + cue_place
+    target = _find(key, problems.good, key)
+    problems.add(
+        (target != row) & problems.good,
+        lambda r: f"episode {number[r]} comes twice in this session",
+    )
+    problems.add(
+        table.cued & (cue_number >= number),
+        lambda r: f"cue_episode is {cue_number[r]}, expected one before episode {number[r]}",
+    )
+    exists = values[cue_place] == cue_number if len(values) else known
+    found = True
+    while found:  # a row that turns bad takes those with it that show its cue
+        target = np.where(exists, _find(cue_key, problems.good, key), -1)
+        found = problems.add(
+            table.cued & (target < 0),
+            lambda r: f"cue_episode is {cue_number[r]}: this session has no such good row",
+        )
+    return table._replace(episode=rank, cue_episode=np.where(table.cued, rank[target], -1))
+
+
+def _groups(table: Choices, order: Ints) -> tuple[Ints, np.ndarray]:
+    """A number for each row's session, and where sessions begin in order."""
+    participant, session = table.participant[order], table.session[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (np.diff(participant) != 0) | (np.diff(session) != 0)
+    group = np.empty(len(order), np.int64)
+    group[order] = np.cumsum(new) - 1
+    return group, new
+
+
+def _find(wanted: Ints, good: np.ndarray, key: Ints) -> Ints:
+    """The first good row with each wanted key; −1 if there is none."""
+    rows = np.flatnonzero(good)
+    if not len(rows):
+        return np.full(len(wanted), -1)
+    rows = rows[np.argsort(key[rows], kind="stable")]
+    at = np.minimum(np.searchsorted(key[rows], wanted), len(rows) - 1)
+    return np.where(key[rows][at] == wanted, rows[at], -1)

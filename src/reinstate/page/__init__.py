@@ -1,6 +1,0 @@
-"""Recorded results → one self-contained HTML page that opens offline."""
-
-from reinstate.page.page import page_of, require_report, write_page
-from reinstate.page.sources import Document, load
-
-__all__ = ["Document", "load", "page_of", "require_report", "write_page"]

@@ -1,0 +1,140 @@
+"""The choice model fitted to a file, and the folder that holds what was found.
+
+OUT/weights.csv           a row a participant, part (uncued, cued) and weight
+OUT/fit.json              the same with fits, group, stay probabilities and warnings
+OUT/choice-weights.png    and .svg
+OUT/stay.png              and .svg
+"""
+
+import csv
+import io
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reinstate.choices.likelihood import PRIOR_SD
+from reinstate.choices.participants import SAMPLED, TIDY, fit_choices, require_model
+from reinstate.choices.simulated import simulate
+from reinstate.choices.tables import COLUMNS, ChoiceTable, read_choices
+from reinstate.figures import choices as choice_figures
+from reinstate.figures import common as figures
+from reinstate.files import require_empty, write_atomically, write_json
+from reinstate.runs.provenance import provenance
+
+EXAMPLE = {"IMF": 0.3, "IMB": 1.2, "EMF": 0.2, "EMB": 1.0, "bias": 0.1, "perseveration": 0.3}
+
+
+def fit_file(
+    path: Path,
+    columns: Mapping[str, str] | None = None,
+    common: Mapping[str, str] | None = None,
+    model: str = "one-back",
+    skip_bad: bool = False,
+    prior_sd: float = PRIOR_SD,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """All that `reinstate fit-choices FILE` finds out, as plain values."""
+    require_model(model)
+    table = read_choices(path, columns, common, skip_bad)
+    document = fit_choices(table.choices, model, table.participants, prior_sd, seed)
+    document["warnings"] = _cautions(table) + document["warnings"]
+    return {"data": {"file": str(path), **_description(table)}, **document, **provenance()}
+
+
+def _description(table: ChoiceTable) -> dict[str, Any]:
+    choices = table.choices
+    sessions = np.unique(np.stack([choices.participant, choices.session]), axis=1)
+    return {
+        "participants": len(table.participants),
+        "sessions": sessions.shape[1],
+        "episodes": len(choices.action),
+        "cued": int(choices.cued.sum()),
+        "actions": table.actions,
+        "states": table.states,
+        "skipped": table.skipped,
+        "bad_rows": table.bad_rows,
+    }
+
+
+def _cautions(table: ChoiceTable) -> list[str]:
+    found = [f"skipped {table.skipped} bad rows"] if table.skipped else []
+    common = float(np.mean(table.choices.action == table.choices.state))
+    if common < 0.5:
+        first, other = table.actions[0], table.states[1]
+        found.append(
+            f"actions lead to their common state in only {common:.0%} of episodes: if {first}"
+            f" commonly leads to {other}, say so (--common {first}={other})"
+        )
+    return found
+
+
+def save_fit(document: dict[str, Any], out: Path) -> None:
+    """All the files of a fit, or none."""
+    with _all_or_nothing(out) as folder:
+        write_json(folder / "fit.json", document)
+        write_tidy(document, folder / "weights.csv")
+        figures.save(choice_figures.choice_weights(document), folder / "choice-weights")
+        # The companion paper's agent played another design than these participants may have.
+        panels = choice_figures.stay_panels(document, companion=False)
+        figures.save(panels, folder / "stay")
+
+
+def save_recovery(document: dict[str, Any], out: Path) -> None:
+    """What `simulated.recovery` found: recovery.json, recovery.csv and the figure."""
+    with _all_or_nothing(out) as folder:
+        write_json(folder / "recovery.json", document)
+        write_tidy(document, folder / "recovery.csv", further=("true",))
+        figures.save(choice_figures.recovery_figure(document), folder / "recovery")
+
+
+@contextmanager
+def _all_or_nothing(out: Path) -> Iterator[Path]:
+    """A place for files that come into the folder `out` once all of them are written."""
+    require_empty(out, "choose another --out")
+    new, place = not out.exists(), out / f".{os.getpid()}.tmp"
+    try:
+        yield place
+        for file in place.iterdir():
+            file.replace(out / file.name)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        if new:
+            with suppress(OSError):  # it holds what was written, or was never made
+                out.rmdir()
+
+
+def write_tidy(document: dict[str, Any], path: Path, further: tuple[str, ...] = ()) -> None:
+    """The rows as CSV; what does not apply stays empty."""
+    columns = TIDY + (SAMPLED if document["model"] == "hierarchical" else ()) + further
+    _write_csv(path, columns, [[row.get(name) for name in columns] for row in document["rows"]])
+
+
+def _write_csv(path: Path, header: Sequence[str], rows: list[list[Any]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    write_atomically(path, text.getvalue().encode())
+
+
+def example_rows(seed: int = 0) -> list[list[Any]]:
+    """The documented example: 4 participants, 3 sessions of 100 episodes each."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for person in range(4):
+        weights = {name: w + 0.3 * rng.standard_normal() for name, w in EXAMPLE.items()}
+        c = simulate(weights, sessions=3, seed=(seed, person))
+        cue = ["" if e < 0 else int(e) + 1 for e in c.cue_episode]
+        columns = c.session + 1, c.episode + 1, c.cued.astype(int), cue, c.action, c.state, c.reward
+        listed = [np.asarray(column, object).tolist() for column in columns]
+        rows += [[f"p{person + 1}", *row] for row in zip(*listed, strict=True)]
+    return rows
+
+
+def write_example(path: Path, seed: int = 0) -> None:
+    _write_csv(path, COLUMNS, example_rows(seed))

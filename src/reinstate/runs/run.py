@@ -1,0 +1,163 @@
+"""A run on disk: config, metrics, checkpoints, evaluation.
+
+RUN/config.json                        what was asked for, and by which version
+RUN/metrics.jsonl                      one line per epoch
+RUN/checkpoints/epoch-00010.safetensors  all that training carries, exactly
+RUN/evaluation.json                    frozen weights, judged
+"""
+
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from reinstate.errors import UserError
+from reinstate.files import (
+    append_line,
+    read_arrays,
+    read_json,
+    require_empty,
+    write_arrays,
+    write_atomically,
+    write_json,
+)
+from reinstate.runs.provenance import provenance
+from reinstate.settings import differences
+
+FORMAT = "reinstate-checkpoint-1"
+
+
+class Run:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def metrics_path(self) -> Path:
+        return self.path / "metrics.jsonl"
+
+    @property
+    def evaluation_path(self) -> Path:
+        return self.path / "evaluation.json"
+
+    def create(self, config: dict[str, Any], resume: bool) -> None:
+        """Start here, or make sure that what is here is the same run."""
+        if not (self.path / "config.json").exists():
+            require_empty(self.path, "it holds no run; choose another --out")
+            write_json(self.path / "config.json", {"config": config, **provenance()})
+        elif not resume:
+            raise UserError(
+                f"{self.path} already holds a run: add --resume to continue it,"
+                " or choose another --out"
+            )
+        else:
+            require_same(self.path, self.read_config(), config)
+
+    def read_config(self) -> dict[str, Any]:
+        if not (self.path / "config.json").exists():
+            raise UserError(f"{self.path} holds no run: it has no config.json")
+        saved = read_json(self.path / "config.json")
+        if not isinstance(saved, dict) or not isinstance(saved.get("config"), dict):
+            raise UserError(f"{self.path / 'config.json'} is not the config of a run")
+        return saved["config"]
+
+    def append_metrics(self, row: dict[str, Any]) -> None:
+        append_line(self.metrics_path, row)
+
+    def read_metrics(self, up_to: float = math.inf) -> list[dict[str, Any]]:
+        """The rows of epochs up to one; a last line cut short by a crash does not count."""
+        rows: list[dict[str, Any]] = []
+        if self.metrics_path.exists():
+            for line in self.metrics_path.read_bytes().splitlines():
+                try:
+                    row = json.loads(line)
+                    wanted = row["epoch"] <= up_to
+                except (ValueError, TypeError, KeyError):
+                    break
+                if wanted:
+                    rows.append(row)
+        return rows
+
+    def write_metrics(self, rows: list[dict[str, Any]]) -> None:
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        write_atomically(self.metrics_path, lines.encode())
+
+    def save_checkpoint(self, state: Any, epoch: int) -> Path:
+        path = self.path / "checkpoints" / f"epoch-{epoch:05d}.safetensors"
+        arrays = {name: np.asarray(_raw(leaf)) for name, leaf in _leaves(state).items()}
+        write_arrays(path, arrays, {FORMAT: str(epoch)})
+        return path
+
+    def checkpoints(self) -> dict[int, Path]:
+        """Epoch → file, in order."""
+        found = (self.path / "checkpoints").glob("epoch-*.safetensors")
+        names = {path: path.stem.removeprefix("epoch-") for path in found}
+        epochs = {int(name): path for path, name in names.items() if name.isdecimal()}
+        return {n: epochs[n] for n in sorted(epochs)}
+
+    def last_checkpoint(self) -> Path | None:
+        return next(reversed(self.checkpoints().values()), None)
+
+
+def load_checkpoint(path: Path, template: Any) -> tuple[Any, int]:
+    """A checkpoint's state and epoch, if it fits the template (arrays, or only their shapes)."""
+    if not path.is_file():
+        raise UserError(f"{path} is no file: name a checkpoint of the run")
+    advice = "it is cut short or no checkpoint; delete it to continue from the one before"
+    arrays, metadata = read_arrays(path, advice)
+    epoch = metadata.get(FORMAT, "")
+    if not epoch.isdecimal():
+        raise UserError(f"{path} is not a checkpoint of this program: choose or restore another")
+    wanted = _leaves(template)
+    for name in sorted(wanted.keys() | arrays.keys()):
+        have = _kind(arrays[name]) if name in arrays else "nothing"
+        want = _kind(jax.eval_shape(_raw, wanted[name])) if name in wanted else "nothing"
+        if have != want:
+            raise UserError(
+                f"{path} is of another agent or other settings: {name} is {have}, expected {want}"
+            )
+    leaves = [_typed(arrays[name], leaf) for name, leaf in wanted.items()]
+    return jax.tree.unflatten(jax.tree.structure(template), leaves), int(epoch)
+
+
+def _kind(array: Any) -> str:
+    return f"{array.dtype}{list(array.shape)}"
+
+
+def _leaves(tree: Any) -> dict[str, Any]:
+    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree.leaves_with_path(tree)}
+
+
+def _is_key(leaf: Any) -> bool:
+    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _raw(leaf: Any) -> Any:
+    """Random keys as the plain integers they are made of."""
+    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
+
+
+def _typed(array: np.ndarray, leaf: Any) -> jax.Array:
+    plain = jax.numpy.asarray(array)
+    return jax.random.wrap_key_data(plain) if _is_key(leaf) else plain
+
+
+def write_record(path: Path, record: Any) -> None:
+    """Every step of an evaluation as a plain .npz; nested names are joined by dots (gates.r)."""
+    arrays = {name.lstrip("."): leaf for name, leaf in _leaves(record).items()}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    write_atomically(path, buffer.getvalue())
+
+
+def require_same(path: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Only the same work can be resumed."""
+    changed = differences(old, new)
+    if changed:
+        raise UserError(
+            f"cannot resume {path} with other settings ({'; '.join(changed)}):"
+            " repeat the run's own, or choose another --out"
+        )

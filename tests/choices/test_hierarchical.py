@@ -1,0 +1,136 @@
+"""The hierarchical fit: group and people come back; little data is drawn towards the group."""
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reinstate.choices.hierarchical import _warnings, _well_known, fit_hierarchical
+from reinstate.choices.likelihood import fit
+from reinstate.choices.model import NAMES, Choices, count, join, one_back
+from reinstate.choices.participants import fit_choices
+from reinstate.choices.simulated import simulate
+from reinstate.errors import UserError
+from reinstate.runs.choice_fits import write_tidy
+
+GROUP = {"IMF": 0.5, "IMB": 1.5, "bias": -0.2, "perseveration": 0.3}
+
+
+def a_group(
+    sessions: list[int], spread: float, spread_imb: float | None = None
+) -> tuple[Choices, list[dict[str, float]]]:
+    rng = np.random.default_rng(2)
+    wide = dict.fromkeys(GROUP, spread) | {"IMB": spread_imb or spread}
+    people = [
+        {name: w + wide[name] * rng.standard_normal() for name, w in GROUP.items()}
+        for _ in sessions
+    ]
+    played = []
+    for code, (weights, n) in enumerate(zip(people, sessions, strict=True)):
+        own = simulate(weights, n, 60, seed=code)
+        # Uncued halves alone: one compilation is enough for a test.
+        uncued = Choices._make(column[~own.cued] for column in own)
+        played.append(uncued._replace(participant=uncued.participant + code))
+    return join(played), people
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    pytest.importorskip("numpyro")
+    choices, people = a_group([20, 20, 20, 20, 20, 3], spread=0.2, spread_imb=1.0)
+    data = [one_back(own, "uncued") for own in count(choices)]
+    assert _well_known(data, NAMES["uncued"]).tolist() == [False, True, False, False]  # both kinds
+    names = [f"p{i}" for i in range(6)]
+    document = fit_hierarchical(count(choices), names, seed=1, warmup=500, draws=500)
+    return document | {"choices": choices, "people": people}
+
+
+def test_people_and_group_come_back(found: dict[str, Any]) -> None:
+    rows = {(row["participant"], row["strategy"]): row for row in found["rows"]}
+    assert len(rows) == (6 + 2) * 4
+    z = [
+        (rows[f"p{i}", name]["estimate"] - weight) / rows[f"p{i}", name]["se"]
+        for i, weights in enumerate(found["people"])
+        for name, weight in weights.items()
+    ]
+    assert np.abs(z).max() < 3.5
+    assert 0.5 < np.std(z) < 1.5
+    for name in GROUP:
+        truth = np.mean([weights[name] for weights in found["people"]])
+        mean, spread = rows["group mean", name], rows["group sd", name]
+        assert mean["low"] < truth < mean["high"]
+        assert 0 < spread["low"] < spread["estimate"] < 1.6
+        assert mean["z"] is None and mean["p"] is None
+        group = found["group"]["uncued"][name]
+        assert group["ci95"] == [mean["low"], mean["high"]] and len(group["per_seed"]) == 6
+
+
+def test_where_people_differ_much_each_is_fitted_alone(found: dict[str, Any]) -> None:
+    """IMB varies so widely that the group tells little of it; of the others it tells something."""
+    for i in range(5):
+        alone = fit(one_back(count(found["choices"])[i], "uncued"), NAMES["uncued"])
+        own = [row for row in found["rows"] if row["participant"] == f"p{i}"]
+        assert [row["strategy"] for row in own] == list(NAMES["uncued"])
+        assert abs(own[1]["estimate"] - alone.estimate[1]) < 0.8 * alone.se[1]
+        ratio = np.array([row["se"] for row in own]) / alone.se
+        assert 0.75 < ratio[1] < 1.15
+        assert (ratio < 1.1).all()
+
+
+def test_little_data_is_drawn_towards_the_group(found: dict[str, Any]) -> None:
+    alone = fit(one_back(count(found["choices"])[5], "uncued"), NAMES["uncued"])
+    own = [row for row in found["rows"] if row["participant"] == "p5"]
+    assert all(row["se"] < se for row, se in zip(own, alone.se, strict=True))
+    mean = [found["group"]["uncued"][name]["mean"] for name in NAMES["uncued"]]
+    farther = np.abs(alone.estimate - mean)
+    nearer = np.abs(np.array([row["estimate"] for row in own]) - mean)
+    assert nearer.sum() < 0.8 * farther.sum()
+
+
+def test_diagnostics(found: dict[str, Any]) -> None:
+    (fitted,) = found["fits"]
+    assert fitted["part"] == "uncued"
+    assert fitted["n"] == (5 * 20 + 3) * 29
+    assert 0.99 < fitted["r_hat"] < 1.03
+    assert fitted["n_eff"] > 100
+    json.dumps(found["rows"] + found["fits"], allow_nan=False)
+
+
+def test_rows_are_written_with_their_diagnostics(found: dict[str, Any], tmp_path: Any) -> None:
+    write_tidy(found | {"model": "hierarchical"}, tmp_path / "rows.csv")
+    header, first, *_ = (tmp_path / "rows.csv").read_text().splitlines()
+    assert header == "participant,part,strategy,estimate,se,low,high,z,p,r_hat,n_eff"
+    assert first.startswith("p0,uncued,IMF,") and ",,," in first
+
+
+def test_bad_chains_are_told() -> None:
+    assert _warnings("cued", r_hat=1.009, n_eff=400, divergences=0) == []
+    (disagree,) = _warnings("cued", r_hat=1.02, n_eff=40, divergences=0)
+    assert "r_hat 1.020" in disagree
+    (stuck,) = _warnings("cued", r_hat=float("nan"), n_eff=0, divergences=0)
+    assert "disagree" in stuck
+    (diverged,) = _warnings("uncued", r_hat=1, n_eff=400, divergences=3)
+    assert diverged.startswith("uncued: 3 divergent")
+
+
+def test_weights_are_sampled_as_they_are_only_where_the_choices_fix_them() -> None:
+    def known(sessions: int, spread: float) -> list[bool]:
+        counts = count(a_group([sessions] * 5, spread)[0])
+        data = [one_back(own, "uncued") for own in counts]
+        return _well_known(data, NAMES["uncued"]).tolist()
+
+    assert known(200, spread=0.5) == [True] * 4
+    assert known(2, spread=0.2) == [False] * 4
+
+
+def test_without_numpyro(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpyro", None)
+    with pytest.raises(UserError, match=r"pip install --upgrade 'reinstate\[fit\]'"):
+        fit_choices(a_group([2, 2], spread=0.2)[0], "hierarchical")
+
+
+def test_a_group_is_more_than_one() -> None:
+    with pytest.raises(UserError, match="needs 2 or more participants"):
+        fit_choices(simulate({}, 2, 10), "hierarchical")

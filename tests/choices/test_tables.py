@@ -1,0 +1,276 @@
+"""Tables from outside: what is read, what is refused and why, and what becomes of it."""
+
+import csv
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.patches import Rectangle
+
+from reinstate.choices.model import Choices, count
+from reinstate.choices.simulated import recovery
+from reinstate.choices.tables import COLUMNS, read_choices
+from reinstate.errors import UserError
+from reinstate.figures.choices import choice_weights, recovery_figure, stay_panels
+from reinstate.runs.choice_fits import example_rows, fit_file, write_example, write_tidy
+
+Table = Callable[..., Path]
+HEADER = ",".join(COLUMNS)
+GOOD = """\
+7,1,10,0,,left,pink,1
+7,1,20,0,,right,blue,0
+7,1,30,1,10,left,blue,1
+8,1,10,false,,right,blue,1
+8,1,11,true,10,right,pink,0
+"""
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    def write(rows: str, header: str = HEADER, name: str = "table.csv") -> Path:
+        (tmp_path / name).write_text(f"{header}\n{rows}", encoding="utf-8")
+        return tmp_path / name
+
+    return write
+
+
+def complaint(path: Path, **options: Any) -> list[str]:
+    with pytest.raises(UserError) as error:
+        read_choices(path, **options)
+    return str(error.value).split("\n")
+
+
+def as_lists(choices: Choices) -> dict[str, list[Any]]:
+    return {name: column.tolist() for name, column in choices._asdict().items()}
+
+
+def test_a_table_by_hand(table: Table) -> None:
+    found = read_choices(table(GOOD), common={"left": "pink"})
+    assert as_lists(found.choices) == {
+        "participant": [0, 0, 0, 1, 1],
+        "session": [0, 0, 0, 0, 0],
+        "episode": [0, 1, 2, 0, 1],
+        "cued": [False, False, True, False, True],
+        "cue_episode": [-1, -1, 0, -1, 0],
+        "action": [0, 1, 0, 1, 1],
+        "state": [0, 1, 1, 1, 0],
+        "reward": [1, 0, 1, 1, 0],
+    }
+    assert found.participants == ["7", "8"]
+    assert (found.actions, found.states) == (["left", "right"], ["pink", "blue"])
+    assert found.skipped == 0
+
+
+def test_labels_pair_in_sorted_order_unless_told(table: Table) -> None:
+    plain = read_choices(table(GOOD))
+    assert plain.states == ["blue", "pink"]
+    assert plain.choices.state.tolist() == [1, 0, 0, 0, 1]
+    also = read_choices(table(GOOD), common={"right": "blue", "left": "pink"})
+    assert also.choices.state.tolist() == [0, 1, 1, 1, 0]
+    assert "both actions" in complaint(table(GOOD), common={"right": "blue", "left": "blue"})[0]
+    assert "['left', 'right']" in complaint(table(GOOD), common={"up": "blue"})[0]
+
+
+def test_numbers_sort_as_numbers_and_floats_are_whole(table: Table) -> None:
+    found = read_choices(table("a,1,1.0,0,nan,10.0,2,1.0\na,1,2,0,NA,9,1,0\na,1,3,1,2.0,9,2,1\n"))
+    assert (found.actions, found.states) == (["9", "10"], ["1", "2"])
+    assert found.choices.action.tolist() == [1, 0, 0]
+    assert found.choices.cue_episode.tolist() == [-1, -1, 1]
+
+
+def test_rows_may_come_in_any_order(table: Table) -> None:
+    lines = GOOD.splitlines()
+    turned = read_choices(table("\n".join(lines[::-1]) + "\n")).choices
+    straight = read_choices(table(GOOD)).choices
+    np.testing.assert_array_equal(count(turned), count(straight))
+    assert turned.episode.tolist() == straight.episode.tolist()[::-1]
+
+
+def test_what_is_missing_is_plain(table: Table) -> None:
+    rows = "a,3,left,x,1\na,4,right,y,0\n"
+    found = read_choices(table(rows, header="participant,episode,action,state,reward"))
+    assert found.choices.session.tolist() == [0, 0]
+    assert not found.choices.cued.any()
+    cue_alone = table(
+        "a,1,,0,0,1\na,2,1,1,1,0\n", "participant,episode,cue_episode,action,state,reward"
+    )
+    assert read_choices(cue_alone).choices.cued.tolist() == [False, True]
+
+
+def test_columns_under_other_names(table: Table) -> None:
+    header = HEADER.replace("action", "choice1").replace("participant", "sub")
+    found = read_choices(table(GOOD, header), {"action": "choice1", "participant": "sub"})
+    assert found.participants == ["7", "8"]
+    assert "no column 'action'" in complaint(table(GOOD, header), columns={"participant": "sub"})[0]
+    assert "did you mean action" in complaint(table(GOOD), columns={"acton": "x"})[0]
+    assert "'block' for session" in complaint(table(GOOD), columns={"session": "block"})[0]
+
+
+BAD = {
+    "7,1,40,0,,left,pink,x": "reward is 'x', expected 0 or 1",
+    "7,1,40,0,,left,pink,": "reward is empty, expected 0 or 1",
+    "7,1,40,0,,up,pink,1": "action is 'up', expected 'left' or 'right'",
+    "7,1,40,0,,left,,1": "state is empty, expected 'blue' or 'pink'",
+    "7,1,4.5,0,,left,pink,1": "episode is '4.5', expected a whole number",
+    ",1,40,0,,left,pink,1": "participant is empty, expected a name or a number",
+    "7,1,40,maybe,,left,pink,1": "cued is 'maybe', expected 0, 1, true or false",
+    "7,1,40,1,,left,pink,1": "cue_episode is empty, expected a whole number on a cued row",
+    "7,1,40,0,10,left,pink,1": "cue_episode is '10' on an uncued row, expected nothing",
+    "7,1,40,1,15,left,pink,1": "cue_episode is 15: this session has no such good row",
+    "8,1,40,1,20,left,pink,1": "cue_episode is 20: this session has no such good row",
+    "7,1,40,1,50,left,pink,1": "cue_episode is 50, expected one before episode 40",
+    "7,1,40,1,40,left,pink,1": "cue_episode is 40, expected one before episode 40",
+    "7,1,20,0,,left,pink,1": "episode 20 comes twice in this session",
+    "7,1,40,0,,left,pink": "7 fields, expected 8",
+    "7,1,40,0,,left,pink,1,0": "9 fields, expected 8",
+}
+
+
+@pytest.mark.parametrize("row", BAD)
+def test_bad_rows_are_named_or_dropped(table: Table, row: str) -> None:
+    path = table(f"{GOOD}\n{row}\n7,1,50,0,,left,pink,1\n")  # an empty line counts as a line
+    heading, told = complaint(path)
+    assert heading.startswith("1 of 7 rows in ") and "--skip-bad" in heading
+    assert told.strip() == f"line 8: {BAD[row]}"
+    found = read_choices(path, skip_bad=True)
+    assert found.skipped == 1 and found.bad_rows == [f"line 8: {BAD[row]}"]
+    assert len(found.choices.action) == 6
+
+
+def test_what_follows_a_dropped_row_has_no_predecessor(table: Table) -> None:
+    rows = ["p,1,1,0,,0,0,1", "p,1,2,0,,1,1,9", "p,1,3,0,,0,1,1", "p,1,4,0,,1,0,0"]
+    found = read_choices(table("\n".join(rows)), skip_bad=True).choices
+    assert found.episode.tolist() == [0, 2, 3]
+    rows[1] = "p,1,?,0,,1,1,1"  # not even its number can be read
+    assert read_choices(table("\n".join(rows)), skip_bad=True).choices.episode.tolist() == [0, 2, 3]
+
+
+def test_a_bad_row_takes_its_cues_with_it(table: Table) -> None:
+    chain = "7,1,40,0,,left,pink,x\n7,1,50,1,40,left,pink,1\n7,1,60,1,50,left,pink,1\n"
+    found = read_choices(table(GOOD + chain), skip_bad=True)
+    assert found.skipped == 3
+    assert found.bad_rows[2] == "line 9: cue_episode is 50: this session has no such good row"
+
+
+def test_ten_bad_rows_are_shown_and_the_rest_counted(table: Table) -> None:
+    bad = "".join(f"7,1,{e},0,,left,pink,x\n" for e in range(40, 65))
+    heading, *told = complaint(table(GOOD + bad))
+    assert heading.startswith("25 of 30 rows")
+    assert len(told) == 11
+    assert told[0].strip().startswith("line 7:") and told[-1].strip() == "and 15 more"
+
+
+def test_lines_are_counted_through_long_files(table: Table) -> None:
+    sessions = [f"p,{s},{e},0,,{e % 2},{s % 2},1" for s in range(40) for e in range(30)]
+    sessions[3] += "\n\n"
+    (heading, told) = complaint(table("\n".join([*sessions, "p,99,1,0,,1,1,2"])))
+    assert heading.startswith("1 of 1201 rows")
+    assert told.strip() == "line 1204: reward is '2', expected 0 or 1"
+
+
+def test_files_that_are_no_tables(table: Table, tmp_path: Path) -> None:
+    assert "cannot be read" in complaint(tmp_path / "absent.csv")[0]
+    assert "absent.parquet cannot be read: no such" in complaint(tmp_path / "absent.parquet")[0]
+    assert f"{tmp_path} cannot be read: Is a directory" in complaint(tmp_path)[0]
+    assert "table.csv is empty" in complaint(table("", header=""))[0]
+    assert "has no value" in complaint(table(""))[0]
+    assert "only the value 'left'" in complaint(table("7,1,1,0,,left,pink,1\n"))[0]
+    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00\x81" * 10)
+    assert "cannot be read as CSV" in complaint(tmp_path / "binary.csv")[0]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_other_delimiters_and_a_byte_order_mark(table: Table, delimiter: str) -> None:
+    rows, header = (text.replace(",", delimiter) for text in (GOOD, "\ufeff" + HEADER))
+    assert as_lists(read_choices(table(rows, header)).choices) == as_lists(
+        read_choices(table(GOOD)).choices
+    )
+
+
+def test_parquet_is_read_like_csv(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    write_example(tmp_path / "example.csv")
+    names = dict(zip(COLUMNS, zip(*example_rows(), strict=True), strict=True))
+    columns = {name: list(values) for name, values in names.items()}
+    columns["cue_episode"] = [None if cue == "" else cue for cue in columns["cue_episode"]]
+    columns["cued"] = [bool(cued) for cued in columns["cued"]]
+    parquet.write_table(pyarrow.table(columns), tmp_path / "example.parquet")
+    ours, theirs = (read_choices(tmp_path / f"example.{kind}") for kind in ("csv", "parquet"))
+    assert as_lists(ours.choices) == as_lists(theirs.choices)
+    categories = pyarrow.table(columns | {"cued": pyarrow.array(names["cued"]).dictionary_encode()})
+    parquet.write_table(categories, tmp_path / "categories.parquet")
+    categorical = read_choices(tmp_path / "categories.parquet")
+    assert as_lists(ours.choices) == as_lists(categorical.choices)
+    columns["reward"][3] = 5
+    parquet.write_table(pyarrow.table(columns), tmp_path / "bad.parquet")
+    assert complaint(tmp_path / "bad.parquet")[1].strip() == "row 4: reward is '5', expected 0 or 1"
+    (tmp_path / "no.parquet").write_bytes(b"no")
+    assert "cannot be read as Parquet" in complaint(tmp_path / "no.parquet")[0]
+
+
+def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    assert "pip install 'reinstate[parquet]'" in complaint(tmp_path / "t.parquet")[0]
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> dict[str, Any]:
+    write_example(tmp_path / "example.csv")
+    return json.loads(json.dumps(fit_file(tmp_path / "example.csv"), allow_nan=False))
+
+
+def test_the_example_fitted(document: dict[str, Any], tmp_path: Path) -> None:
+    data = document["data"]
+    assert (data["participants"], data["sessions"], data["episodes"]) == (4, 12, 1200)
+    assert data["cued"] == 600
+    assert [row["n"] for row in document["fits"]] == [3 * 49] * 4 + [3 * 50] * 4
+    assert len(document["rows"]) == 4 * 4 + 4 * 6
+    assert document["group"]["uncued"]["IMB"]["mean"] > 0.5
+    assert document["warnings"] == []
+    assert {"version", "commit"} <= document.keys()
+    write_tidy(document, tmp_path / "tidy.csv")
+    with open(tmp_path / "tidy.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(document["rows"])
+    assert rows[5]["participant"] == "p2" and rows[5]["strategy"] == "IMB"
+    assert float(rows[5]["estimate"]) == document["rows"][5]["estimate"]
+
+
+def test_a_likely_mistake_is_pointed_out(table: Table, tmp_path: Path) -> None:
+    turned = [[*row[:6], 1 - row[6], row[7]] for row in example_rows()]
+    text = "".join(",".join(map(str, row)) + "\n" for row in turned)
+    (warning,) = fit_file(table(text + "p1,9,1,0,,0,0,x\n"), skip_bad=True)["warnings"][1:]
+    assert "say so (--common 0=1)" in warning
+    assert fit_file(table(text), common={"0": "1"})["warnings"] == []
+
+
+def test_figures_draw_the_document(document: dict[str, Any]) -> None:
+    uncued, cued = choice_weights(document).axes
+    ticks = [label.get_text() for label in cued.get_xticklabels()]
+    assert ticks == ["IMF", "IMB", "EMF", "EMB", "bias", "persev."]
+    drawn = [np.asarray(line.get_ydata()).tolist() for line in uncued.lines]
+    imf = document["group"]["uncued"]["IMF"]
+    assert drawn[1:4] == [imf["per_seed"], imf["ci95"], [imf["mean"]]]
+    panels = stay_panels(document).axes
+    bars = [bar for bar in panels[2].patches if isinstance(bar, Rectangle)]
+    assert [bar.get_height() for bar in bars] == document["stay"]["episodic"]["mean"]
+    hollow = [line for line in panels[0].lines if line.get_marker() == "o"]
+    assert np.asarray(hollow[0].get_ydata()).tolist() == [1.0, 0.14, 0.09, 1.0]
+
+
+def test_figures_of_the_classic_task_and_of_recovery(table: Table) -> None:
+    rows = [[row[0], row[1], *row[2:3], *row[5:]] for row in example_rows() if not row[3]]
+    text = "".join(",".join(map(str, row)) + "\n" for row in rows)
+    header = "participant,session,episode,action,state,reward"
+    classic = fit_file(table(text, header), model="learned")
+    assert list(classic["group"]) == ["uncued"]
+    assert len(choice_weights(classic).axes) == len(stay_panels(classic).axes) == 1
+    data = recovery([{"IMB": 1.0}, {"EMB": 2.0}], sessions=5)
+    _, cued = recovery_figure(data).axes
+    assert [row["true"] for row in data["rows"] if row["strategy"] == "EMB"] == [0.0, 2.0]
+    assert len(cued.containers) == 6  # a set of error bars for each weight

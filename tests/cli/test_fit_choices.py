@@ -1,0 +1,294 @@
+"""`reinstate fit-choices`, as a user meets it."""
+
+import csv
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reinstate.choices.tables import COLUMNS
+from reinstate.cli import fit_choices as commands_choices
+from reinstate.cli.options import pairs
+from reinstate.figures import common as figures
+from reinstate.runs import choice_fits as fit_choices
+from reinstate.runs.choice_fits import example_rows
+from spoken import Command, Said, assert_refused
+from tiny import contents
+
+ROOT = Path(__file__).parents[2]
+FILES = {"fit.json", "weights.csv", "choice-weights.png", "choice-weights.svg", "stay.png"}
+FILES |= {"stay.svg"}
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are drawn as drafts."""
+    save = figures.save
+
+    def draft(figure: Any, stem: Path) -> None:
+        figure.set_size_inches(1, 1)
+        figure.set_layout_engine("none")
+        save(figure, stem)
+
+    monkeypatch.setattr(figures, "save", draft)
+
+
+def write(path: Path, rows: list[list[Any]], header: tuple[str, ...] = COLUMNS) -> None:
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_help_teaches_the_table(command: Command) -> None:
+    said = command("fit-choices --help")
+    assert said.code == 0 and said.err == ""
+    for column in COLUMNS:
+        assert re.search(rf"^  {column} ", said.out, re.MULTILINE)
+    for text in (
+        "reinstate fit-choices --example choices.csv\n",
+        "--columns action=choice1 reward=win",
+        "--model {one-back,learned,hierarchical}",
+        "--skip-bad",
+        "--recovery DIR",
+    ):
+        assert text in said.out
+    assert "fit-choices FILE" in command("--help").out
+
+
+def test_the_example_in_the_repository_is_the_one_that_is_written(
+    command: Command, tmp_path: Path
+) -> None:
+    said = command("fit-choices --example choices.csv")
+    assert said == Said(0, "reinstate fit-choices choices.csv  fits it\n", "")
+    recorded = ROOT / "examples" / "two-step-choices.csv"
+    assert (tmp_path / "choices.csv").read_bytes() == recorded.read_bytes()
+    assert_refused(command("fit-choices --example choices.csv"), "choose another --example")
+
+
+def test_the_example_fitted(command: Command, tmp_path: Path) -> None:
+    command("fit-choices --example choices.csv")
+    said = command("fit-choices choices.csv")
+    assert said.code == 0 and said.err == "choices.csv: fitting\n"
+    assert max(map(len, said.out.splitlines()[:-1])) <= 80
+    assert said.out.startswith("4 participants, 12 sessions, 1,200 episodes, 600 of them cued\n")
+    out = tmp_path / "choice-fit" / "choices"
+    assert {path.name for path in out.iterdir()} == FILES
+    assert said.out.endswith("(and .svg) are in choice-fit/choices\n")
+    document = json.loads((out / "fit.json").read_text())
+    assert document["model"] == "one-back"
+    (shown,) = re.findall(r"│ IMB +│ +(\S+) \[(\S+), (\S+)\] │", said.out)
+    imb = document["group"]["uncued"]["IMB"]
+    assert shown == tuple(f"{number:.2f}" for number in (imb["mean"], *imb["ci95"]))
+    assert f"{imb['p']:.3f}".removeprefix("0") in said.out
+    rows = read(out / "weights.csv")
+    assert len(rows) == 4 * (4 + 6)
+    assert float(rows[0]["estimate"]) == document["rows"][0]["estimate"]
+    before = contents(tmp_path)
+    assert_refused(command("fit-choices choices.csv"), "choice-fit/choices is not empty: choose")
+    assert contents(tmp_path) == before
+
+
+def test_a_foreign_table(command: Command, hasty: None, tmp_path: Path) -> None:
+    """Other names, labels that pair crosswise, a bad row, JSON."""
+    header = (*COLUMNS[:5], "choice1", "stage2", "win")
+    rows = [[*r[:5], ("left", "right")[r[5]], ("pink", "blue")[r[6]], r[7]] for r in example_rows()]
+    write(tmp_path / "theirs.csv", [*rows, ["p9", 1, 1, 0, "", "left", "pink", 7]], header)
+    line = (
+        "fit-choices theirs.csv --columns action=choice1 state=stage2 reward=win --out a/b --json"
+    )
+    assert_refused_at_length(command(f"{line} --common left=pink"), "line 1202: reward is '7'")
+    assert [path.name for path in tmp_path.iterdir()] == ["theirs.csv"]
+    said = command(f"{line} --common left=pink --skip-bad")
+    assert said.code == 0 and said.err.endswith("\nwarning: skipped 1 bad rows\n")
+    document = json.loads(said.out)
+    assert document["out"] == "a/b" and document["data"]["states"] == ["pink", "blue"]
+    assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == FILES
+    said = command(f"{line.replace('a/b', 'c')} --skip-bad")  # in sorted order left leads to blue
+    assert "say so (--common left=pink)" in said.err
+    turned = json.loads(said.out)["group"]["uncued"]["IMB"]["mean"]
+    assert turned == pytest.approx(-document["group"]["uncued"]["IMB"]["mean"])
+
+
+def assert_refused_at_length(said: Said, message: str) -> None:
+    """Bad rows are the one mistake that takes a line each."""
+    assert said.code == 2 and said.out == "" and "Traceback" not in said.err
+    assert message in said.err
+
+
+def test_one_participant_has_a_fit_of_their_own(
+    command: Command, hasty: None, tmp_path: Path
+) -> None:
+    write(tmp_path / "one.csv", [row for row in example_rows() if row[0] == "p1"])
+    said = command("fit-choices one.csv --out out")
+    assert said.code == 0 and "weights of the only participant; p of z" in said.out
+    row = read(tmp_path / "out" / "weights.csv")[1]
+    text = f"{float(row['estimate']):.2f} [{float(row['low']):.2f}, {float(row['high']):.2f}]"
+    assert row["strategy"] == "IMB" and text in said.out
+    said = command("fit-choices one.csv --model hierarchical --out h")
+    assert_refused(said, "needs 2 or more participants")
+    assert not (tmp_path / "h").exists()
+
+
+def test_learned_values_and_the_classic_task(command: Command, hasty: None, tmp_path: Path) -> None:
+    rows = [[*row[:3], *row[5:]] for row in example_rows() if not row[3]]
+    write(tmp_path / "classic.csv", rows, (*COLUMNS[:3], *COLUMNS[5:]))
+    said = command("fit-choices classic.csv --model learned --prior-sd 5")
+    assert said.code == 0 and "│ alpha " in said.out and "EMB" not in said.out
+    assert said.out.count("cued [95%]") == 1
+    document = json.loads((tmp_path / "choice-fit" / "classic" / "fit.json").read_text())
+    assert document["group"]["uncued"]["alpha"]["ci95"][1] <= 1
+
+
+def test_the_hierarchical_model(
+    command: Command, hasty: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its table has no p; the sampler itself is tested elsewhere."""
+
+    def sampled(counts: Any, names: list[str], seed: int) -> dict[str, Any]:
+        posterior = {"mean": 1.0, "ci95": [0.5, 1.5], "per_seed": [1.0] * 4, "se": 0.2, "sd": 0.1}
+        weights = ("IMF", "IMB", "bias", "perseveration")
+        group = {"uncued": dict.fromkeys(weights, posterior)}
+        return {"rows": [], "fits": [{"seed": seed}], "group": group, "warnings": ["chains"]}
+
+    monkeypatch.setattr("reinstate.choices.hierarchical.fit_hierarchical", sampled)
+    command("fit-choices --example choices.csv")
+    said = command("fit-choices choices.csv --model hierarchical --seed 7 --out out")
+    assert said.code == 0 and "1.00 [0.50, 1.50] │\n" in said.out
+    assert "sampling" in said.err and said.err.endswith("warning: chains\n")
+    assert json.loads((tmp_path / "out" / "fit.json").read_text())["fits"] == [{"seed": 7}]
+    header = (tmp_path / "out" / "weights.csv").read_text()
+    assert header.rstrip().endswith("r_hat,n_eff")
+
+
+def test_recovery(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {}
+
+    def few(**settings: Any) -> dict[str, Any]:
+        asked.update(settings)
+        return real([{"IMB": 1.0}, {"EMB": 2.0}], sessions=3, **settings)
+
+    real = commands_choices.recovery
+    monkeypatch.setattr(commands_choices, "recovery", few)
+    said = command("fit-choices --recovery r --seed 3")
+    assert said.code == 0 and re.match(r"\d+\.\d% of 20 intervals of 95% hold", said.out)
+    found = {path.name for path in (tmp_path / "r").iterdir()}
+    assert found == {"recovery.png", "recovery.svg", "recovery.csv", "recovery.json"}
+    assert asked["seed"] == 3 and asked["alpha"] == 1
+    rows = read(tmp_path / "r" / "recovery.csv")
+    assert {row["true"] for row in rows if row["strategy"] == "EMB"} == {"0.0", "2.0"}
+    assert json.loads((tmp_path / "r" / "recovery.json").read_text())["seed"] == 3
+    assert_refused(command("fit-choices --recovery r"), "r is not empty")
+    said = command("fit-choices --recovery q --model learned --json")
+    assert json.loads(said.out)["model"] == "learned" and asked["alpha"] == 0.5
+
+
+GOOD: list[list[Any]] = [["a", 1, e, 0, "", e % 2, e // 2 % 2, e // 4 % 2] for e in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "fit-choices needs a table first: reinstate fit-choices FILE (--example FILE.csv"),
+        ("absent.csv", "absent.csv cannot be read: No such file"),
+        ("absent.parquet", "absent.parquet cannot be read: no such file"),
+        (".", ". cannot be read: Is a directory"),
+        ("empty.csv", "empty.csv is empty"),
+        ("header.csv", "column action of header.csv has no value"),
+        ("words.csv", "has no column 'participant' for participant: it has lorem; say which"),
+        ("binary.csv", "binary.csv cannot be read as CSV"),
+        ("apart.csv", "no episode has a predecessor in its session"),
+        ("good.csv --model lerned", "Expected one of ('one-back', 'learned', 'hierarchical')"),
+        ("good.csv --columns acton=x", "unknown column 'acton': did you mean action?"),
+        ("good.csv --columns action=x", "has no column 'x' for action"),
+        ("good.csv --columns action", "--columns takes pairs such as a=b, not 'action'"),
+        ("--columns action=x good.csv", "not 'good.csv'; a FILE comes before it"),
+        ("good.csv --columns action=a action=b", "--columns gives action twice: a and b"),
+        ("good.csv --common left=1", "--common names the action 'left'"),
+        ("good.csv --common 0=1 1=1", "--common pairs both actions with the same state"),
+        ("good.csv --prior-sd 0", "prior_sd must be positive, not 0"),
+        ("good.csv --seed -1", "seed must lie between 0 and"),
+        ("good.csv --out good.csv", "good.csv is a file: choose another --out"),
+        ("good.csv --out full", "full is not empty: choose another --out"),
+        ("good.csv other.csv", "Unrecognized options: other.csv"),
+        ("good.csv --outt x", "did you mean --out?"),
+        ("--example good.csv", "good.csv exists: choose another --example"),
+        ("--example x.parquet", "the example is a CSV file: name it x.csv"),
+        ("good.csv --example x.csv", "--example reads no table: leave out FILE"),
+        ("--recovery x --skip-bad --out y", "--recovery reads no table: leave out --skip-bad and"),
+        ("--recovery x --example y.csv", "--example reads no table: leave out --recovery"),
+        ("--recovery full", "full is not empty: choose another --recovery"),
+    ],
+)
+def test_a_mistake_is_one_line(command: Command, tmp_path: Path, line: str, message: str) -> None:
+    write(tmp_path / "good.csv", GOOD)
+    write(tmp_path / "header.csv", [])
+    write(tmp_path / "apart.csv", [["a", e, *row[2:]] for e, row in enumerate(GOOD)])
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "words.csv").write_text("lorem\nipsum\n")
+    (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("years of work")
+    before = contents(tmp_path)
+    assert_refused(command(f"fit-choices {line}"), message)
+    assert contents(tmp_path) == before
+    assert len(list(tmp_path.iterdir())) == 7
+
+
+def test_a_reward_that_is_no_reward(command: Command, tmp_path: Path) -> None:
+    write(tmp_path / "points.csv", [[*row[:7], 0.5 + row[7]] for row in GOOD])
+    said = command("fit-choices points.csv")
+    assert_refused_at_length(said, "12 of 12 rows in points.csv are bad: mend them, or drop them")
+    assert "line 2: reward is '0.5', expected 0 or 1" in said.err
+    assert_refused(command("fit-choices points.csv --skip-bad"), "has no good row left")
+    assert [path.name for path in tmp_path.iterdir()] == ["points.csv"]
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "extra"),
+    [
+        ("numpyro", "choices.csv --model hierarchical", "reinstate[fit]"),
+        ("pyarrow.parquet", "choices.parquet", "reinstate[parquet]"),
+    ],
+)
+def test_what_is_not_installed_is_named(
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
+    line: str,
+    extra: str,
+) -> None:
+    command("fit-choices --example choices.csv")
+    monkeypatch.setitem(sys.modules, module, None)
+    said = command(f"fit-choices {line}")
+    assert_refused(said, extra)
+    assert "pip install" in said.err
+    assert [path.name for path in tmp_path.iterdir()] == ["choices.csv"]
+
+
+def test_a_full_disk_leaves_nothing(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "good.csv", GOOD)
+    (tmp_path / "empty").mkdir()
+
+    def full(*_: Any) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(fit_choices, "write_tidy", full)
+    for out in ("new", "empty"):
+        said = command(f"fit-choices good.csv --out {out}")
+        assert said.code == 2 and "No space left" in said.err
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["empty", "good.csv"]
+
+
+def test_pairs() -> None:
+    assert pairs("--columns", ("a=b", "c=d=e", "a=b")) == {"a": "b", "c": "d=e"}

@@ -1,0 +1,120 @@
+"""Files may be anybody's: their text stays text, and what is wrong in them is one line."""
+
+import base64
+import copy
+import json
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reinstate.errors import UserError
+from reinstate.report import write_page
+from report.reading import read
+from report.recorded import COMPOSITIONAL, RESULTS, page_from, small
+
+EVIL = "<script>alert('&amp;\"')</script>"
+
+
+def test_text_of_files_stays_text(tmp_path: Path) -> None:
+    results = small()
+    results["agents"][EVIL] = results["agents"].pop("l2rl")
+    results["baselines"][EVIL] = results["baselines"].pop("gittins with memory")
+    results["reference_lines"][EVIL] = 3.0
+    results["settings"][EVIL] = {EVIL: EVIL}
+    results["optimum"]["unavailable"] = EVIL
+    for name in ("command", "device", "commit", "jax", "version", "preset"):
+        results[name] = EVIL
+    fields = ("claim", "bound", "holds", "section", "paper")
+    results["checks"][0] |= dict.fromkeys(fields, EVIL)
+    written = page_from(tmp_path, results)
+    page = read(written)
+    assert len(page.all("script")) == 1 and "alert" not in page.one("script").text
+    assert EVIL not in written
+    (section,), claim, *_ = page.one("section", id="claims").one("table").rows()
+    assert section.startswith(f"Section {EVIL}: ")
+    assert claim[:2] == [EVIL, EVIL] and claim[-1].startswith("✗ fails against: ")
+    assert EVIL in [row[0] for row in page.one("table", class_="scores").rows()]
+    assert EVIL in [dd.text for dd in page.all("dd")]
+    names = [th.text for th in page.all("figure", class_="chart")[0].all("th")]
+    assert EVIL in names and f"line: {EVIL}" in names
+
+
+def test_a_replay_is_an_image_that_cannot_run(tmp_path: Path) -> None:
+    drawing = "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
+    (tmp_path / "replay.svg").write_text(drawing)
+    image = read(page_from(tmp_path, small())).one("img")
+    assert base64.b64decode(image.attributes["src"].split(",")[1]).decode() == drawing
+    assert "exposure" in image.attributes["alt"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "cannot be read"),
+        ("[1, 2]", "does not hold results of this program"),
+        ('{"name": "left-pad", "version": "1.0"}', "does not hold results of this program"),
+        ('{"experiment": "barcode-bandit"}', "did you mean barcode-bandits?"),
+        ('{"experiment": "barcode-bandits", "agents": 3}', "does not hold results"),
+        ("[" * 100_000, "does not hold results"),
+    ],
+)
+def test_foreign_files_are_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(content)
+    with pytest.raises(UserError, match=re.escape(message)) as caught:
+        write_page([path], tmp_path / "report.html")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "report.html").exists()
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something could be wrong in a document; of lists, only the first entries."""
+    yield path
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from places(each, (*path, name))
+    elif isinstance(value, list) and value:
+        yield from places(value[0], (*path, 0))
+
+
+def test_whatever_is_wrong_in_a_file_is_a_page_or_one_line(tmp_path: Path) -> None:
+    two_step = json.loads((RESULTS / "two-step/results.json").read_text())
+    two_step["agents"] = {"epl2rl": two_step["agents"]["epl2rl"]}
+    two_step["agents"]["epl2rl"]["choices"]["fits"] = []
+    stimuli = copy.deepcopy(COMPOSITIONAL)
+    del stimuli["agents"]["l2rl-context"]
+    outcomes = {"page": 0, "refused": 0}
+    draw = random.Random(0)
+    for document, tries in ((small(), 70), (two_step, 50), (stimuli, 40)):
+        known = [path for path in places(document) if path]
+        for path in draw.sample(known, tries):
+            broken = copy.deepcopy(document)
+            here = broken
+            for name in path[:-1]:
+                here = here[name]
+            here[path[-1]] = draw.choice([None, "x", [], {}, True, float("nan"), 1e400, [[]]])
+            try:
+                read(page_from(tmp_path, broken))
+                outcomes["page"] += 1
+            except UserError as error:
+                assert "\n" not in str(error)
+                outcomes["refused"] += 1
+    assert min(outcomes.values()) > 10, outcomes
+
+
+def test_a_file_that_is_no_report_is_kept(tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    out.write_text("my thesis")
+    with pytest.raises(UserError, match="choose another --out"):
+        write_page([RESULTS / "barcode-bandits"], out)
+    assert out.read_text() == "my thesis"
+    out.unlink()
+    assert (
+        write_page([RESULTS / "barcode-bandits"], out)
+        == write_page([RESULTS / "barcode-bandits"], out)
+        == out.stat().st_size
+    )

@@ -1,0 +1,152 @@
+"""`reinstate report` on runs of one's own: alone, side by side, and not yet judged."""
+
+import copy
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reinstate.analysis.intervals import with_interval
+from reinstate.cli.report import report_command
+from reinstate.errors import UserError
+from reinstate.files import write_json
+from reinstate.runs.run import Run
+from report.reading import Element, read
+from report.recorded import BARCODES, RESULTS
+from tiny import TINY, new_run
+
+
+def made_run(path: Path, agent: str = "epl2rl", evaluated: bool = True, lanes: int = 4) -> Run:
+    """A run as `train` and `evaluate` leave it; its numbers are made up, or a recorded one's."""
+    settings = replace(TINY, learner=replace(TINY.learner, lanes=lanes))
+    run = new_run(path, agent, settings)
+    rewards = [[1.0, 2.0], [2.0, 4.0], [3.0, 3.0]]
+    run.write_metrics(
+        [
+            {"epoch": n, "steps": 10 * n, "seconds": 0.5, "reward": reward}
+            for n, reward in enumerate(rewards, 1)
+        ]
+    )
+    if evaluated:
+        verdict = copy.deepcopy(BARCODES["agents"][agent])
+        for name in ("curve", "share_of_ceiling", "seeds", "train_steps", "steps_per_second"):
+            del verdict[name]
+        write_json(run.evaluation_path, verdict)
+    return run
+
+
+def report(*paths: Path) -> Element:
+    out = paths[0].parent / "report.html"
+    report_command([*map(str, paths), "--out", str(out)])
+    return read(out.read_text())
+
+
+def test_a_single_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = report(made_run(tmp_path / "run").path)
+    assert capsys.readouterr().out.startswith(f"{tmp_path / 'report.html'} (")
+    assert not page.all("section", id="claims")
+    ((label, reward, share, *_),) = page.one("table", class_="scores").rows()
+    recorded = with_interval(BARCODES["agents"]["epl2rl"]["reward"])
+    assert (label, reward, share) == ("epL2RL", recorded, "–")
+    curve = page.all("figure", class_="chart")[0]
+    rows = [tr for tr in curve.all("tr") if "data-x" in tr.attributes]
+    # Six episodes an epoch; mean and interval of two seeds.
+    assert [tr.one("th").text for tr in rows] == ["6", "12", "18"]
+    assert [tr.one("td").text.split()[0] for tr in rows] == ["1.500", "3.000", "3.000"]
+    facts = dict(
+        zip((e.text for e in page.all("dt")), (e.text for e in page.all("dd")), strict=True)
+    )
+    assert facts["seconds"] == "1.5 train" and facts["run"] == "run"
+
+
+def test_several_agents_stand_side_by_side(tmp_path: Path) -> None:
+    runs = [made_run(tmp_path / name, name) for name in ("epl2rl", "l2rl", "l2rl-context")]
+    page = report(*(run.path for run in runs))
+    section = page.one("section", id="barcode-bandits")
+    labels = ["epL2RL", "L2RL", "L2RL+Context"]
+    assert [row[0] for row in section.one("table", class_="scores").rows()] == labels
+    assert [li.text for li in section.all("figure", class_="chart")[0].all("li")] == labels
+    assert [s.text for s in section.all("summary") if s.text.startswith("Settings")] == ["Settings"]
+
+
+def test_runs_of_the_same_agent_are_told_apart(tmp_path: Path) -> None:
+    few, many = made_run(tmp_path / "few"), made_run(tmp_path / "many", lanes=8)
+    page = report(few.path, many.path)
+    labels = ["epL2RL (few)", "epL2RL (many)"]
+    assert [row[0] for row in page.one("table", class_="scores").rows()] == labels
+    entries = page.all("figure", class_="chart")[0].all("li")
+    assert len({li.attributes["class"] for li in entries}) == 2
+    folded = [s.text for s in page.all("summary") if s.text.startswith("Settings")]
+    assert folded == [f"Settings of {label}" for label in labels]
+
+
+def test_runs_and_results_share_a_page(tmp_path: Path) -> None:
+    page = report(
+        made_run(tmp_path / "run").path, RESULTS / "barcode-bandits", RESULTS / "two-step"
+    )
+    sections = [s.attributes["id"] for s in page.all("section")]
+    assert sections == ["claims", "barcode-bandits", "barcode-bandits-2", "two-step"]
+    heading = page.one("h2", id="barcode-bandits-2-heading").text
+    assert heading.endswith("(barcode-bandits)")
+
+
+def test_a_run_that_is_not_judged_shows_its_curve(tmp_path: Path) -> None:
+    page = report(made_run(tmp_path / "run", evaluated=False).path)
+    assert page.one("table", class_="scores").rows() == [["epL2RL", "not evaluated", "–"]]
+    assert "reinstate evaluate RUN" in page.one("main").text
+    assert len(page.all("figure", class_="chart")) == 1
+
+
+def spoil(run: Run, name: str, content: str) -> Path:
+    (run.path / name).write_text(content)
+    return run.path
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("evaluation.json", "{", "cannot be read"),
+        ("evaluation.json", "[[1]]", "does not hold results of this program"),
+        ("evaluation.json", '{"reward": "high"}', "does not hold results of this program"),
+        ("config.json", "[]", "is not the config of a run"),
+        ("config.json", '{"config": {"experiment": "chess"}}', "unknown experiment 'chess'"),
+        ("metrics.jsonl", '{"epoch": 1, "steps": 1}\n', "does not hold results of this program"),
+    ],
+)
+def test_broken_runs_are_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
+    path = spoil(made_run(tmp_path / "run"), name, content)
+    with pytest.raises(UserError, match=re.escape(message)) as caught:
+        report(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "report needs results first"),
+        (["nowhere"], "nowhere does not exist"),
+        (["."], "holds neither results.json nor a run"),
+        (["empty", "--oot", "x"], "--oot"),
+    ],
+)
+def test_mistakes_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=re.escape(message)) as caught:
+        report_command(arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_run_without_anything_to_show(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="train it first"):
+        report(new_run(tmp_path / "run").path)
+
+
+def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "page.html"
+    report_command([str(RESULTS / "water-maze"), "--out", str(out), "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert said == {"report": str(out), "bytes": out.stat().st_size}

@@ -1,0 +1,192 @@
+"""Experiment 3 on the page: what the memory does, and exposure of the stimulus asked for."""
+
+import copy
+import random
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reinstate.errors import UserError
+from reinstate.report.charts import Chart, Series, describe, draw
+from reinstate.report.markup import number, with_bounds
+from reinstate.report.series import EXPOSURE_COLOURS, LAST, exposure_lines
+from report.reading import Element, read
+from report.recorded import COMPOSITIONAL, page_from
+from report.test_foreign_files import EVIL, places
+
+EPL2RL = COMPOSITIONAL["agents"]["epl2rl"]
+NEW = ("probes", "r_by_trial", "first_pull", "by_queried")
+
+
+def stimuli() -> dict[str, Any]:
+    return copy.deepcopy(COMPOSITIONAL)
+
+
+def charts_under(page: Element) -> dict[str, list[Element]]:
+    """Heading → charts of the page's only section of results."""
+    section = page.one("section", id="compositional-bandits")
+    children = [child for child in section.children if isinstance(child, Element)]
+    return {
+        before.text: after.all("figure", class_="chart")
+        for before, after in pairwise(children)
+        if before.name == "h3" and after.attributes.get("class") == "charts"
+    }
+
+
+def rows_of(chart: Element) -> dict[str, list[str]]:
+    rows = [tr for tr in chart.all("tr") if "data-x" in tr.attributes]
+    return {tr.one("th").text: [td.text for td in tr.all("td")] for tr in rows}
+
+
+@pytest.fixture(scope="module")
+def charts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Element]]:
+    return charts_under(read(page_from(tmp_path_factory.mktemp("page"), stimuli())))
+
+
+def test_reward_as_trained_and_under_each_probe(charts: dict[str, list[Element]]) -> None:
+    chart = charts["What the memory does"][0]
+    rewards = {"as trained": EPL2RL["reward"], **EPL2RL["probes"]}
+    assert len(rewards) == 5
+    assert rows_of(chart) == {
+        name: [with_bounds(reward["mean"], reward["ci95"])] for name, reward in rewards.items()
+    }
+    assert [li.text for li in chart.all("li")] == ["epL2RL"]
+    lines = [row for row in chart.one("table").rows() if row[0].startswith("line: ")]
+    known = COMPOSITIONAL["reference_lines"]
+    names = ("best with memory", "best without episodic memory")  # chance is far below
+    assert lines == [[f"line: {name}", number(known[name])] for name in names]
+    words = chart.one("desc").text
+    assert "memory misfiled 8.230" in words and "best with memory, 8.931" in words
+    assert "stored under another stimulus" in chart.one("figcaption").text
+
+
+def test_names_of_probes_stand_in_lines_within_their_column(
+    charts: dict[str, list[Element]],
+) -> None:
+    svg = charts["What the memory does"][0].one("svg", role="img")
+    (name,) = [t for t in svg.all("text") if t.text == "asked forthe betterstimulus"]
+    assert {line.attributes["x"] for line in name.all("tspan")} == {name.attributes["x"]}
+    (label,) = [t for t in svg.all("text") if t.text == "what is done to the memory"]
+    lowest = float(name.attributes["y"]) + sum(float(s.attributes["dy"]) for s in name.all("tspan"))
+    bottom = float(svg.attributes["viewbox"].split()[-1])
+    assert lowest + 10 < float(label.attributes["y"]) < bottom
+
+
+def test_the_gate_is_a_line_an_exposure(charts: dict[str, list[Element]]) -> None:
+    gates = charts["What the memory does"][1:]
+    assert len(gates) == 1  # L2RL+Context has none, though zeros are recorded
+    curves = EPL2RL["r_by_trial"]
+    assert [li.text for li in gates[0].all("li")] == [f"exposure {e}" for e in range(1, 6)]
+    assert rows_of(gates[0]) == {
+        str(trial): [number(value) for value in column]
+        for trial, column in enumerate(zip(*curves, strict=True), 1)
+    }
+    widths = [
+        float(path.attributes["style"].removeprefix("stroke-width:"))
+        for path in gates[0].one("svg", role="img").all("path", class_="mean")
+    ]
+    assert len(widths) == 5 and widths[-1] > 1
+    assert all(b < a for a, b in pairwise(widths))  # equal lines would hide each other
+    assert "epL2RL" in gates[0].one("figcaption").text
+
+
+def test_regret_by_the_better_known_and_by_the_queried(charts: dict[str, list[Element]]) -> None:
+    known, queried = charts["Regret by exposure"]
+    agents = list(COMPOSITIONAL["agents"].values())
+    for chart, name in ((known, "by_exposure"), (queried, "by_queried")):
+        summaries = [agent[name]["regret"] for agent in agents]
+        assert rows_of(chart) == {
+            str(e + 1): [with_bounds(s["mean"][e], s["ci95"][e]) for s in summaries]
+            for e in range(5)
+        }
+    heights = [c.one("svg", role="img").attributes["data-y"] for c in (known, queried)]
+    assert heights[0] == heights[1]
+    captions = [c.one("figcaption").text for c in (known, queried)]
+    assert "better known stimulus" in captions[0] and "queried stimulus" in captions[1]
+    (learning,) = charts["Learning, and what came of it"]
+    assert "while learning" in learning.one("figcaption").text
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_results_of_earlier_versions_have_none_of_it(tmp_path: Path, empty: bool) -> None:
+    results = stimuli()
+    for agent in results["agents"].values():
+        for name in NEW:
+            agent.pop(name, None)
+        agent |= {"probes": {}, "r_by_trial": [], "by_queried": {}} if empty else {}
+    charts = charts_under(read(page_from(tmp_path, results)))
+    assert list(charts) == ["Learning, and what came of it", "Regret by pull"]
+    _, exposures = charts["Learning, and what came of it"]
+    title = "Regret of an episode, by how often the context was met"
+    assert exposures.one("figcaption").text == title and not exposures.all("p")
+
+
+def test_several_agents_may_be_probed_each_in_its_way(tmp_path: Path) -> None:
+    results = stimuli()
+    cleared = {"memory cleared": EPL2RL["probes"]["memory cleared"], EVIL: None}
+    results["agents"]["epl2rl-input"] = stimuli()["agents"]["epl2rl"] | {"probes": cleared}
+    del results["reference_lines"]
+    chart = charts_under(read(page_from(tmp_path, results)))["What the memory does"][0]
+    rows = rows_of(chart)
+    assert rows["as trained"][0] == rows["as trained"][1] != ""
+    assert rows["memory cleared"][1].startswith("8.371") and rows["memory misfiled"][1] == ""
+    assert rows.get(EVIL) is None  # nothing is known of it
+    assert "ceiling" not in chart.one("figcaption").text
+
+
+def test_unknown_numbers_leave_gaps(tmp_path: Path) -> None:
+    results = stimuli()
+    agent = results["agents"]["epl2rl"]
+    agent["r_by_trial"][0][3] = agent["r_by_trial"][1][0] = float("nan")
+    agent["probes"]["memory cleared"] |= {"mean": None, "ci95": None, "per_seed": [None] * 3}
+    agent["by_queried"]["regret"]["ci95"] = None
+    page = read(page_from(tmp_path, results))
+    assert not [e for e in page.walk() if "nan" in e.attributes.get("d", "").lower()]
+    probes, gates = charts_under(page)["What the memory does"]
+    assert rows_of(probes)["memory cleared"] == ["–"]
+    assert rows_of(gates)["4"][0] == rows_of(gates)["1"][1] == "–"
+
+
+def test_whatever_is_wrong_in_the_new_parts_is_a_page_or_one_line(tmp_path: Path) -> None:
+    draw_from = random.Random(0)
+    known = [(name, *path) for name in NEW for path in places(EPL2RL[name])]
+    outcomes = {"page": 0, "refused": 0}
+    for path in known:
+        results = stimuli()
+        del results["agents"]["l2rl-context"]
+        here = results["agents"]["epl2rl"]
+        for name in path[:-1]:
+            here = here[name]
+        here[path[-1]] = draw_from.choice([None, "x", [], {}, True, 1e400, [[]], {EVIL: EVIL}, -3])
+        try:
+            written = page_from(tmp_path, results)
+            read(written)
+            assert EVIL not in written
+            outcomes["page"] += 1
+        except UserError as error:
+            assert "\n" not in str(error)
+            outcomes["refused"] += 1
+    assert min(outcomes.values()) > 5, outcomes
+
+
+def test_of_many_exposures_the_first_and_the_last_are_drawn() -> None:
+    rows = [[0.1 * e] for e in range(9)]
+    assert [s.name for s in exposure_lines(rows, first=4)] == [
+        f"exposure {e}" for e in (1, 2, 3, 4, 9)
+    ]
+    for count in range(1, 5):
+        few = exposure_lines(rows[:count], first=4)
+        assert [s.name for s in few] == [f"exposure {e + 1}" for e in range(count)]
+        assert few == exposure_lines(rows[:count])  # a colour means the same in all charts
+    assert [s.colour for s in exposure_lines(rows)] == [*EXPOSURE_COLOURS[:3], LAST]
+
+
+def test_categories_of_any_name_are_drawn() -> None:
+    names = ["", "x" * 99, " ".join(["word"] * 50), "short"]
+    series = [Series("s", "#000000", [0.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0])]
+    chart = Chart("title", "x", "y", series, categories=names)
+    svg = read(draw(chart, "chart")).one("svg", role="img")
+    assert max(len(text.all("tspan")) for text in svg.all("text")) == 3
+    assert names[2] in describe(chart)  # the description does not cut it

@@ -1,0 +1,251 @@
+"""`reinstate reproduce all`."""
+
+import json
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reinstate.errors import UserError
+from reinstate.experiments import EXPERIMENTS
+from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
+from reinstate.report.whole_paper import reproduce_all
+from reinstate.runs import reproduce as reproduction
+from reinstate.runs.progress import Bar
+from spoken import Command, assert_refused
+from tiny import SILENT, TINY, contents, interrupt
+
+NAMES = ("barcode-bandits", "twin")
+ALL = "reproduce all"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two_small_experiments() -> Iterator[None]:
+    """In place of the paper's: the second is the first by another name, compiled only once."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(EXPERIMENTS):
+            patch.delitem(EXPERIMENTS, name)
+        for name in NAMES:
+            small = replace(
+                BARCODE_BANDITS,
+                name=name,
+                agents=("epl2rl",),
+                presets={"quick": TINY},
+                baselines=lambda settings: {},
+            )
+            patch.setitem(EXPERIMENTS, name, small)
+        yield
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both experiments, finished, the second as a copy of the first. No test may write into it."""
+    out = tmp_path_factory.mktemp("whole") / "reproduction"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproduction.figures, "save", lambda figure, stem: None)  # slow, and not ours
+        reproduce_all(NAMES[:1], "quick", out, SILENT, command="reinstate reproduce all")
+    shutil.copytree(out / NAMES[0], out / "twin")
+    for path in (out / "twin" / name for name in ("results.json", "epl2rl/config.json")):
+        path.write_text(path.read_text().replace(f'"{NAMES[0]}"', '"twin"'))
+    reproduce_all(NAMES, "quick", out, SILENT, command="reinstate reproduce all")
+    return out
+
+
+@pytest.fixture
+def copied(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "reproduction"))
+
+
+@pytest.fixture
+def untrained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing may be trained."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        pytest.fail("it trains")
+
+    monkeypatch.setattr(reproduction, "train", refuse)
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def test_summary_and_report(whole: Path) -> None:
+    assert {p.name for p in whole.iterdir()} == {*NAMES, "report.html", "summary.json"}
+    summary = read(whole / "summary.json")
+    assert list(summary["experiments"]) == [*NAMES]
+    assert summary["command"] == "reinstate reproduce all" and summary["version"]
+    seconds = 0.0
+    checks: list[dict[str, Any]] = []
+    for name in NAMES:
+        results, part = read(whole / name / "results.json"), summary["experiments"][name]
+        assert results["command"] == "reinstate reproduce all"
+        for fact in ("preset", "seconds", "checks", "device", "commit"):
+            assert part[fact] == results[fact]
+        assert part["agents"]["epl2rl"]["reward"] == results["agents"]["epl2rl"]["reward"]
+        seconds += results["seconds"]["total"]
+        checks += results["checks"]
+    assert summary["totals"] == {
+        "experiments": 2,
+        "agents": 2,
+        "checks": len(checks),
+        "hold": sum(check["holds"] for check in checks),
+        "seconds": pytest.approx(seconds),
+    }
+    page = (whole / "report.html").read_text()
+    assert all(f'id="{name}"' in page for name in NAMES)
+
+
+@pytest.mark.usefixtures("untrained")
+def test_what_is_finished_is_said_again_and_not_done_again(copied: Path, command: Command) -> None:
+    before = contents(copied)
+    said = command(ALL)
+    assert said.code == 0
+    for text in ("twin, experiment 2 of 2, ", "s elapsed\n", "twin already finished: epl2rl "):
+        assert text in said.err
+    table, claims = said.out.split("barcode-bandits\n", 1)
+    assert table.count("epl2rl") == 2
+    assert re.search(r"twin +│ epl2rl +│ +\d\.\d\d \[\d\.\d\d, \d\.\d\d\] +│ +\d+\.\d%", table)
+    assert len(re.findall(r"^(?:holds|FAILS): epl2rl earns more", claims, re.MULTILINE)) == 2
+    totals = read(copied / "summary.json")["totals"]
+    last = f"{totals['hold']} of {totals['checks']} claims hold; {totals['seconds']:.0f} s;"
+    assert f"{last} the report is reproduction/report.html\n" in claims
+    assert contents(copied) == before  # report and summary are made anew, the same
+    assert json.loads(command(f"{ALL} --json").out)["totals"] == totals
+
+
+def test_an_interrupted_call_is_continued_by_the_same_command(
+    copied: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between epochs of the second experiment; what was finished before is left alone."""
+    for path in [copied / name for name in ("summary.json", "report.html", "twin/results.json")]:
+        path.unlink()
+    run = copied / "twin" / "epl2rl"
+    finished = contents(run)
+    for path in (run / "checkpoints").iterdir():
+        path.unlink()
+    (run / "metrics.jsonl").unlink()
+    update, epochs = Bar.update, []
+
+    def stop(self: Bar, done: int, *news: float) -> None:
+        update(self, done, *news)
+        epochs.append((self.label, done))
+        if len(epochs) == 2:
+            interrupt(signal.SIGTERM)
+
+    monkeypatch.setattr(Bar, "update", stop)
+    monkeypatch.setattr(reproduction.figures, "save", lambda figure, stem: None)
+    before = contents(copied / "barcode-bandits")
+    said = command(ALL)
+    assert said.code == 130 and said.out == ""
+    line = "reinstate: stopped in twin, 1 of 2 experiments done: the same command continues\n"
+    assert said.err.endswith(line)
+    assert not (copied / "summary.json").exists()
+
+    said = command(ALL)
+    assert said.code == 0 and "twin finished: epl2rl " in said.err
+    assert epochs == [("epl2rl", epoch) for epoch in (1, 2, 3, 4)]
+    assert contents(copied / "barcode-bandits") == before
+    final = "epoch-00004.safetensors"
+    assert (run / "checkpoints" / final).read_bytes() == finished[str(run / "checkpoints" / final)]
+    assert (copied / "summary.json").exists() and (copied / "report.html").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_nothing_is_trained(
+    command: Command, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    before = signal.getsignal(number)
+    monkeypatch.setattr(
+        "reinstate.report.whole_paper.reproduce", lambda *_, **__: signal.raise_signal(number)
+    )
+    said = command(ALL)
+    assert said.code == 130 and "stopped in barcode-bandits, 0 of 2 experiments done" in said.err
+    assert signal.getsignal(number) == before
+
+
+@pytest.mark.usefixtures("untrained")
+def test_other_settings_are_refused_before_anything_is_trained(
+    copied: Path, command: Command
+) -> None:
+    shutil.rmtree(copied / "barcode-bandits")  # the second alone refuses
+    before = contents(copied)
+    said = command(f"{ALL} --seeds 1")
+    assert_refused(said, "twin: cannot resume")
+    assert "(settings.seeds: 2 → 1)" in said.err
+    assert contents(copied) == before and not (copied / "barcode-bandits").exists()
+
+
+@pytest.mark.usefixtures("untrained")
+def test_results_of_other_agents_are_not_replaced(copied: Path, command: Command) -> None:
+    path = copied / "twin" / "results.json"
+    results = read(path)
+    agents = results["agents"]
+    agents["epl2rl-input"] = agents["epl2rl"]
+    path.write_text(json.dumps(results))
+    assert command(ALL).code == 0  # more than was asked is enough
+    del agents["epl2rl"]
+    path.write_text(json.dumps(results))
+    before = contents(copied)
+    assert_refused(command(ALL), "twin: reproduction/twin holds results of other agents (epl2rl-in")
+    assert contents(copied) == before
+
+
+def test_one_experiment_with_other_seeds(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def note(experiment: Any, preset: str, agents: Any, settings: Any, *_: Any, **__: Any) -> None:
+        asked.append((experiment.name, settings.seeds))
+        raise UserError("a loss is not finite")
+
+    monkeypatch.setattr("reinstate.report.whole_paper.reproduce", note)
+    said = command(f"{ALL} --experiments twin twin --seeds 1 --out x")
+    assert_refused(said, "reinstate: twin: a loss is not finite")
+    assert asked == [("twin", 1)] and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--experiments twim", "unknown experiment 'twim': did you mean twin?"),
+        ("--experiments", "--experiments needs at least one name"),
+        ("--preset quikc", "unknown preset 'quikc': did you mean quick?"),
+        ("--seeds 0", "barcode-bandits: seeds must be positive, not 0"),
+        ("--learner.epochs 3", "Unrecognized options: --learner.epochs"),
+        ("--out file", "file is a file: choose another --out"),
+        ("--out run", "run holds a single run or experiment"),
+        ("--out page", "page/report.html exists and is no report"),
+        ("--out other", "other/summary.json exists and is not of this program"),
+    ],
+)
+@pytest.mark.usefixtures("untrained")
+def test_a_mistake_is_one_line(command: Command, tmp_path: Path, flags: str, message: str) -> None:
+    (tmp_path / "file").write_text("years of work")
+    for name in ("run/config.json", "page/report.html", "other/summary.json"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("[]")
+    before = contents(tmp_path)
+    assert_refused(command(f"{ALL} {flags}"), message)
+    assert contents(tmp_path) == before
+
+
+def test_help(command: Command) -> None:
+    said = command(f"{ALL} --help")
+    assert said.code == 0
+    text = " ".join(re.sub("[│╭╰╮╯─]", " ", said.out).split())
+    assert "Settings of single experiments cannot be changed here" in text
+    assert "reinstate reproduce all --help" in command("reproduce --help").out
+
+
+@pytest.mark.parametrize("name", ["epl2rl-input", "epl2rl-input-2"])
+def test_a_compressed_memory_has_the_ceiling_of_the_whole(name: str) -> None:
+    results: dict[str, Any] = {n: {"reward": {"mean": 3.0}} for n in (name, "l2rl")}
+    reproduction.add_shares(BARCODE_BANDITS, results, {"own_memory": 6.0, "without_memory": 4.0})
+    assert [agent["share_of_ceiling"] for agent in results.values()] == [0.5, 0.75]

@@ -1,0 +1,342 @@
+"""A run on disk: whatever happens, files are whole; whatever is in them, nothing is executed."""
+
+import errno
+import io
+import json
+import os
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from reinstate import files
+from reinstate.errors import UserError
+from reinstate.files import read_json, require_empty, write_atomically, write_json
+from reinstate.runs import run as runs
+from reinstate.runs.run import FORMAT, Run, load_checkpoint, write_record
+from tiny import contents
+
+CONFIG = {"agent": "epl2rl", "settings": {"seeds": 2, "learner": {"lanes": 4}}}
+
+
+class State(NamedTuple):
+    weights: Any
+    count: Any
+    key: Any
+
+
+def a_state(seed: int = 0) -> State:
+    key = jax.random.key(seed)
+    weights = {"w": jax.random.normal(key, (2, 3)), "b": jnp.array([jnp.nan, -0.0, 1e-45])}
+    return State(weights, jnp.array([7, 8]), jax.random.split(key, 2))
+
+
+def raise_full(*_: Any, **__: Any) -> Any:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+# Files
+
+
+def test_write_atomically(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "file"
+    write_atomically(path, b"one")
+    write_atomically(path, b"two")
+    assert contents(tmp_path) == {str(path): b"two"}
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, there: bool
+) -> None:
+    path = tmp_path / "file"
+    if there:
+        write_atomically(path, b"old")
+    monkeypatch.setattr(os, step, raise_full)
+    with pytest.raises(UserError, match=f"cannot write {path}: No space left on device"):
+        write_atomically(path, b"new")
+    assert contents(tmp_path) == ({str(path): b"old"} if there else {})
+
+
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(path, b"new")
+    assert contents(tmp_path) == {str(path): b"old"}
+
+
+def test_json_round_trip_and_its_errors(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_json(path, {"γ": [0.1, None, True]})
+    assert read_json(path) == {"γ": [0.1, None, True]}
+    path.write_text('{"half": ')
+    with pytest.raises(UserError, match=r"a\.json cannot be read"):
+        read_json(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(UserError, match=r"a\.json cannot be read"):
+        read_json(path)
+    with pytest.raises(UserError, match=r"b\.json does not exist"):
+        read_json(tmp_path / "b.json")
+
+
+def test_a_record_is_a_plain_npz_with_dotted_names(tmp_path: Path) -> None:
+    write_record(tmp_path / "r.npz", State({"w": np.ones(3)}, np.arange(2), np.zeros(())))
+    with np.load(tmp_path / "r.npz", allow_pickle=False) as arrays:
+        assert set(arrays) == {"weights['w']", "count", "key"}
+        np.testing.assert_array_equal(arrays["count"], [0, 1])
+
+
+# Folders
+
+
+def test_a_new_run_and_its_config(tmp_path: Path) -> None:
+    run = Run(tmp_path / "runs" / "x")
+    run.create(CONFIG, resume=False)
+    assert run.read_config() == CONFIG
+    saved = json.loads((run.path / "config.json").read_text())
+    assert saved["version"] and saved["jax"] == jax.__version__ and "commit" in saved
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_an_empty_folder_will_do(tmp_path: Path, resume: bool) -> None:
+    Run(tmp_path).create(CONFIG, resume)
+    assert Run(tmp_path).read_config() == CONFIG
+
+
+def test_another_run_is_not_touched(tmp_path: Path) -> None:
+    run = Run(tmp_path / "x")
+    run.create(CONFIG, resume=False)
+    before = contents(tmp_path)
+    with pytest.raises(UserError, match=r"x already holds a run: add --resume .* another --out"):
+        run.create(CONFIG, resume=False)
+    other = {"agent": "l2rl", "settings": {"seeds": 2, "learner": {"lanes": 8}}}
+    changes = "agent: epl2rl → l2rl; settings.learner.lanes: 4 → 8"
+    with pytest.raises(UserError, match=re.escape(f"with other settings ({changes})")):
+        run.create(other, resume=True)
+    run.create(CONFIG, resume=True)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_out_that_is_no_place_for_a_run(tmp_path: Path, resume: bool) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes").write_text("mine too")
+    before = contents(tmp_path)
+    for name, message in (
+        ("file", "file is a file: choose another --out"),
+        ("full", "full is not empty: it holds no run; choose another --out"),
+        ("file/under", "cannot write .*/file/under/config.json: Not a directory"),
+    ):
+        with pytest.raises(UserError, match=message):
+            Run(tmp_path / name).create(CONFIG, resume)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "x holds no run: it has no config.json"),
+        ("[]", r"config\.json is not the config of a run"),
+        ('{"config": 3}', r"config\.json is not the config of a run"),
+        ('{"config"', r"config\.json cannot be read"),
+    ],
+)
+def test_a_folder_that_is_no_run(tmp_path: Path, text: str | None, message: str) -> None:
+    (tmp_path / "x").mkdir()
+    if text is not None:
+        (tmp_path / "x" / "config.json").write_text(text)
+    with pytest.raises(UserError, match=message):
+        Run(tmp_path / "x").read_config()
+
+
+def test_require_empty(tmp_path: Path) -> None:
+    require_empty(tmp_path, "go away")
+    require_empty(tmp_path / "not there", "go away")
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="is not empty: go away"):
+        require_empty(tmp_path, "go away")
+
+
+# Metrics
+
+
+def test_metrics_up_to_an_epoch(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    assert run.read_metrics() == []
+    rows = [{"epoch": n, "reward": [n / 3, 0.1]} for n in (1, 2, 3)]
+    for row in rows:
+        run.append_metrics(row)
+    assert run.read_metrics() == rows
+    assert run.read_metrics(2) == rows[:2]
+    run.write_metrics(rows[:1])
+    assert run.read_metrics() == rows[:1]
+
+
+@pytest.mark.parametrize("tail", ['{"epoch": 2, "rew', "\xff\n", '{"epo\n{"epoch": 3}\n', "17\n"])
+def test_a_line_cut_short_does_not_count(tmp_path: Path, tail: str) -> None:
+    run = Run(tmp_path)
+    run.append_metrics({"epoch": 1})
+    with open(run.metrics_path, "a", encoding="latin-1") as file:
+        file.write(tail)
+    assert run.read_metrics() == [{"epoch": 1}]
+
+
+def test_metrics_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "open", raise_full, raising=False)
+    with pytest.raises(UserError, match=r"cannot write .*metrics\.jsonl: No space left"):
+        Run(tmp_path).append_metrics({"epoch": 1})
+
+
+# Checkpoints
+
+
+def test_checkpoint_round_trip_is_exact(tmp_path: Path) -> None:
+    state = a_state()
+    path = Run(tmp_path).save_checkpoint(state, 12)
+    assert path == tmp_path / "checkpoints" / "epoch-00012.safetensors"
+    back, epoch = load_checkpoint(path, jax.eval_shape(a_state))
+    assert epoch == 12 and isinstance(back, State)
+    assert back.key.dtype == state.key.dtype
+    draws = [jax.vmap(jax.random.bits)(s.key) for s in (state, back)]
+    np.testing.assert_array_equal(draws[0], draws[1])
+    for old, new in zip(jax.tree.leaves(state[:2]), jax.tree.leaves(back[:2]), strict=True):
+        assert old.dtype == new.dtype
+        assert np.asarray(old).tobytes() == np.asarray(new).tobytes()
+
+
+def test_the_same_state_gives_the_same_bytes(tmp_path: Path) -> None:
+    paths = [Run(tmp_path / name).save_checkpoint(a_state(), 3) for name in "abcdefgh"]
+    assert len({path.read_bytes() for path in paths}) == 1
+
+
+def test_the_last_checkpoint(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    assert run.last_checkpoint() is None
+    for epoch in (99_999, 100_000, 2):
+        run.save_checkpoint({"x": jnp.ones(1)}, epoch)
+    (tmp_path / "checkpoints" / ".epoch-200000.safetensors.1.tmp").touch()
+    last = run.last_checkpoint()
+    assert last is not None and last.name == "epoch-100000.safetensors"
+
+
+def test_checkpoints_by_epoch_and_in_order(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    assert run.checkpoints() == {}
+    paths = {epoch: run.save_checkpoint({"x": jnp.ones(1)}, epoch) for epoch in (100_000, 25, 7)}
+    for other in ("epoch-last.safetensors", "epoch-9.npz", "9.safetensors", "epoch-.safetensors"):
+        (tmp_path / "checkpoints" / other).touch()
+    found = run.checkpoints()
+    assert list(found) == [7, 25, 100_000] and found == paths
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-5])
+
+
+def header_only(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:6])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"\xff" * 100)
+
+
+class Bomb:
+    """Code that unpickling would run."""
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return os._exit, (99,)
+
+
+def pickled(path: Path) -> None:
+    path.write_bytes(pickle.dumps(Bomb()))
+
+
+def pickled_npz(path: Path) -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, count=np.array([Bomb()], dtype=object))
+    path.write_bytes(buffer.getvalue())
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [truncated, header_only, empty, garbage, pickled, pickled_npz],
+    ids=lambda f: f.__name__,
+)
+def test_a_checkpoint_that_cannot_be_read(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    path = Run(tmp_path).save_checkpoint(a_state(), 1)
+    spoil(path)
+    with pytest.raises(UserError) as error:
+        load_checkpoint(path, a_state())
+    assert str(error.value).startswith(f"{path} cannot be read (")
+    assert "delete it to continue from the one before" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_checkpoint_that_is_not_there(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none"):
+        with pytest.raises(UserError, match=f"{path} is no file: name a checkpoint of the run"):
+            load_checkpoint(path, a_state())
+
+
+@pytest.mark.parametrize(
+    "metadata", [None, {"format": "pt"}, {FORMAT: "-1.5"}, {"reinstate-checkpoint-2": "1"}]
+)
+def test_a_foreign_file(tmp_path: Path, metadata: dict[str, str] | None) -> None:
+    path = tmp_path / "foreign.safetensors"
+    save_file({"w": np.ones(3)}, path, metadata)
+    with pytest.raises(UserError, match=f"{path} is not a checkpoint of this program"):
+        load_checkpoint(path, a_state())
+
+
+def test_a_type_that_numpy_lacks(tmp_path: Path) -> None:
+    header = json.dumps({"w": {"dtype": "F8_E8M0", "shape": [2], "data_offsets": [0, 2]}}).encode()
+    path = tmp_path / "foreign.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + b"\0\0")
+    with pytest.raises(UserError, match=f"{path} "):
+        load_checkpoint(path, a_state())
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (a_state()._replace(count=jnp.arange(3)), r"\.count is int32\[2\], expected int32\[3\]"),
+        (a_state()._replace(count=jnp.ones(2)), r"\.count is int32\[2\], expected float32\[2\]"),
+        (a_state()._replace(count=None), r"\.count is int32\[2\], expected nothing"),
+        (a_state()._replace(weights={}), r"\.weights\['b'\] is float32\[3\], expected nothing"),
+        ((a_state(), jnp.ones(1)), r"\.count is int32\[2\], expected nothing"),
+    ],
+)
+def test_a_checkpoint_of_another_agent(tmp_path: Path, other: Any, message: str) -> None:
+    path = Run(tmp_path).save_checkpoint(a_state(), 1)
+    with pytest.raises(UserError, match=f"{path} is of another agent or other settings: {message}"):
+        load_checkpoint(path, other)
+
+
+def test_no_pickle_in_the_source() -> None:
+    """Loading a stranger's run executes nothing, because nothing that could is imported."""
+    unsafe = re.compile(
+        r"import.*\b(pickle|dill|joblib|shelve|marshal)\b|allow_pickle=True|\bexec\("
+    )
+    source = Path(runs.__file__).parent
+    assert [path for path in source.rglob("*.py") if unsafe.search(path.read_text())] == []

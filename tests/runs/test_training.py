@@ -1,0 +1,219 @@
+"""The host's loop: a stop, a resume or a failure never changes what training computes."""
+
+import io
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from rich.console import Console
+
+from reinstate.errors import UserError
+from reinstate.runs.progress import Bar, Reporter
+from reinstate.runs.reproduce import load_state
+from reinstate.runs.run import Run
+from reinstate.runs.training import Stopped, Trained, train
+from tiny import SILENT, TINY, contents, interrupt, new_run, trained_run
+
+
+def go(run: Run, checkpoint_every: int = 2) -> Trained:
+    return train("epl2rl", TINY, run, SILENT, checkpoint_every)
+
+
+def numbers(run: Run) -> list[dict[str, Any]]:
+    """The metrics, without the seconds, which no two runs share."""
+    return [{n: v for n, v in row.items() if n != "seconds"} for row in run.read_metrics()]
+
+
+def checkpoints(run: Run) -> dict[str, bytes]:
+    return {
+        Path(path).name: content for path, content in contents(run.path / "checkpoints").items()
+    }
+
+
+def after_epoch(monkeypatch: pytest.MonkeyPatch, epoch: int, do: Callable[[], None]) -> None:
+    """Do something when an epoch is reported, before it is checkpointed."""
+    report = Bar.update
+
+    def update(self: Bar, done: int, *news: float) -> None:
+        report(self, done, *news)
+        if done == epoch:
+            do()
+
+    monkeypatch.setattr(Bar, "update", update)
+
+
+def test_a_finished_run(tmp_path: Path) -> None:
+    run = trained_run(tmp_path / "x")
+    assert list(checkpoints(run)) == ["epoch-00002.safetensors", "epoch-00004.safetensors"]
+    rows = run.read_metrics()
+    assert [row["epoch"] for row in rows] == [1, 2, 3, 4]
+    # 4 lanes × 6 episodes × 3 pulls × 2 seeds
+    assert [row["steps"] for row in rows] == [144, 288, 432, 576]
+    for row in rows:
+        assert row["seconds"] > 0
+        assert {n: len(row[n]) for n in ("reward", "loss", "entropy", "grad_norm")} == {
+            "reward": 2, "loss": 2, "entropy": 2, "grad_norm": 2,
+        }  # fmt: skip
+
+
+def test_already_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = trained_run(tmp_path / "x")
+    before = contents(run.path)
+    monkeypatch.setattr(Reporter, "track", None)  # nothing is compiled, nothing is trained
+    trained = go(run)
+    assert trained.train_seconds == trained.compile_seconds == 0
+    assert len(trained.metrics) == 4 and trained.steps_per_second > 0
+    assert trained.state.epoch.tolist() == [4, 4]
+    assert contents(run.path) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_resume_is_bit_identical(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    whole, run = trained_run(tmp_path / "whole"), new_run(tmp_path / "halves")
+    handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with monkeypatch.context() as patch:
+        after_epoch(patch, 1, lambda: interrupt(number))
+        with pytest.raises(Stopped, match="epl2rl stopped after epoch 1 of 4: --resume continues"):
+            go(run)
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == handlers
+    assert list(checkpoints(run)) == ["epoch-00001.safetensors"]
+    trained = go(run)
+    assert len(trained.metrics) == 4
+    assert trained.train_seconds == sum(row["seconds"] for row in trained.metrics[1:])
+    assert numbers(run) == numbers(whole)
+    last = "epoch-00004.safetensors"
+    assert checkpoints(run)[last] == checkpoints(whole)[last]
+
+
+def test_a_crash_is_resumed_from_the_last_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash() -> None:
+        raise MemoryError
+
+    whole, run = trained_run(tmp_path / "whole"), new_run(tmp_path / "crashed")
+    with monkeypatch.context() as patch:
+        after_epoch(patch, 3, crash)
+        with pytest.raises(MemoryError):
+            go(run)
+    assert [row["epoch"] for row in run.read_metrics()] == [1, 2, 3]
+    with open(run.metrics_path, "a") as file:
+        file.write('{"epoch": 4, "rew')
+    go(run)
+    assert numbers(run) == numbers(whole)
+    assert checkpoints(run) == checkpoints(whole)
+
+
+def test_a_second_signal_acts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice() -> None:
+        interrupt(signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)  # cut short by the interrupt
+
+    after_epoch(monkeypatch, 1, twice)
+    with pytest.raises(KeyboardInterrupt):
+        go(new_run(tmp_path / "x"))
+
+
+def test_a_signal_in_the_last_epoch_is_not_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or `reproduce` would go on to the next agent."""
+    run = new_run(tmp_path / "x")
+    after_epoch(monkeypatch, 4, lambda: interrupt(signal.SIGINT))
+    with pytest.raises(Stopped, match="after epoch 4 of 4"):
+        go(run)
+    assert "epoch-00004.safetensors" in checkpoints(run)
+
+
+def test_what_is_not_finite_stops_and_keeps_the_last_good_state(tmp_path: Path) -> None:
+    """Weights of 1e38 are still numbers; what one epoch makes of them is not."""
+    run = trained_run(tmp_path / "x")
+    state = load_state(run.path, "epl2rl", TINY)
+    huge = state.params.head.weight.at[1].set(1e38)  # of the second seed
+    params = jax.tree.map(lambda x: x, state.params)
+    object.__setattr__(params.head, "weight", huge)
+    for path in (run.path / "checkpoints").iterdir():
+        path.unlink()
+    run.save_checkpoint(state._replace(params=params, epoch=jnp.full(2, 1)), 1)
+    before = checkpoints(run)
+    with pytest.raises(UserError) as error:
+        go(run)
+    kept = run.path / "checkpoints" / "epoch-00001.safetensors"
+    assert str(error.value) == (
+        "a loss or weight of seed 1 is not finite in epoch 2: try a lower"
+        f" --learner.learning-rate; the last good state is kept in {kept}"
+    )
+    assert checkpoints(run) == before
+    assert [row["epoch"] for row in run.read_metrics()] == [1]
+
+
+def test_a_full_disk_keeps_what_was_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill() -> None:
+        monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
+
+    run = new_run(tmp_path / "x")
+    after_epoch(monkeypatch, 4, fill)
+    with pytest.raises(UserError, match=r"cannot write .*/epoch-00004.safetensors: full"):
+        go(run)
+    assert list(checkpoints(run)) == ["epoch-00002.safetensors"]
+
+
+def test_metrics_that_lack_epochs(tmp_path: Path) -> None:
+    run = trained_run(tmp_path / "x")
+    run.write_metrics(run.read_metrics(3))
+    before = contents(run.path)
+    with pytest.raises(UserError, match=r"has 3 of 4 epochs: delete .*epoch-00004\.safetensors"):
+        go(run)
+    assert contents(run.path) == before
+
+
+def test_checkpoints_cannot_come_every_zero_epochs(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="checkpoint_every must be positive, not 0"):
+        go(new_run(tmp_path / "x"), checkpoint_every=0)
+
+
+def test_seeds_do_not_depend_on_each_other(tmp_path: Path) -> None:
+    """Seed 1 is the same beside seed 2 as beside seed 0."""
+    before = load_state(trained_run(tmp_path / "before").path, "epl2rl", TINY)
+    settings = replace(TINY, first_seed=1)
+    trained = train("epl2rl", settings, new_run(tmp_path / "x", settings=settings), SILENT)
+    pairs = zip(jax.tree.leaves(before.params), jax.tree.leaves(trained.state.params), strict=True)
+    for old, new in pairs:
+        np.testing.assert_array_equal(old[1], new[0])
+        assert not np.array_equal(old[0], new[0])
+
+
+def test_a_terminal_shows_a_bar() -> None:
+    reporter, shown = Reporter(), io.StringIO()
+    reporter.console = Console(file=shown, force_terminal=True, width=120)
+    with reporter.working("judging"):
+        pass
+    with reporter.track("epl2rl", total=4, done=1) as bar:
+        bar.compiled()
+        bar.update(2, 1.234, 56_789.0)
+    for text in ("judging", "compiling", "2/4", "reward 1.23", "56,789 steps/s"):
+        assert text in shown.getvalue()
+
+
+def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    reporter = Reporter(every=3600)
+    with reporter.track("epl2rl", total=4) as bar:
+        bar.compiled()
+        for done in (1, 2, 3, 4):
+            bar.update(done, done / 2, 1000.0)
+    assert capsys.readouterr().err.splitlines() == [
+        "epl2rl: compiling",
+        "epl2rl: epoch 1/4  reward 0.50  1,000 steps/s  0 s left",
+        "epl2rl: epoch 4/4  reward 2.00  1,000 steps/s  0 s left",
+    ]

@@ -1,0 +1,434 @@
+"""The search trains what `train` would, keeps what it finished, and ranks the preset honestly."""
+
+import functools
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from reinstate.cli import tune as commands_tune
+from reinstate.cli.tune import tune_command
+from reinstate.devices import over_seeds
+from reinstate.errors import UserError
+from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
+from reinstate.files import read_json
+from reinstate.learner import EpochMetrics, Rates, TrainState
+from reinstate.runs.progress import Bar
+from reinstate.runs.training import Stopped
+from reinstate.settings import Settings
+from reinstate.tuning import side_by_side
+from reinstate.tuning.ranges import Ranges, Setting, own_setting, rates_of
+from reinstate.tuning.search import Search, ranked, search
+from reinstate.tuning.side_by_side import SideBySide
+from reinstate.tuning.study import Study, read_vary, study, with_values
+from tiny import OPTIONS, SILENT, TINY, contents, interrupt
+
+# Two settings × two seeds of this agent everywhere: compiled once, kept on disk for all tests.
+AGENT = "l2rl"
+TWO = Search(trials=2)
+OTHER = Setting(learning_rate=0.2, entropy_cost=0.3, discount=0.2, value_cost=2.0)
+
+
+def go(out: Path, asked: Search = TWO, settings: Settings = TINY, *others: str) -> dict[str, Any]:
+    agents = [AGENT, *others]
+    return search(BARCODE_BANDITS, "quick", agents, settings, asked, out, SILENT, command="x")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_once() -> Iterator[None]:
+    """Tracing, too, costs more than training: searches with equal settings share their programs."""
+    programs: dict[Any, Any] = {}
+    compile_anew = SideBySide.compile
+
+    def compiled(self: SideBySide, rates: Rates, state: TrainState) -> Any:
+        what = self.agent, self.settings, self.num_settings
+        if what not in programs:
+            programs[what] = compile_anew(self, rates, state)
+        return programs[what]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SideBySide, "compile", compiled)
+        patch.setattr(side_by_side, "over_seeds", functools.cache(over_seeds))
+        yield
+
+
+@pytest.fixture
+def quick_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is trained or drawn: a setting earns what its numbers and the seed say."""
+
+    def epoch(rates: Rates, seeds: Any) -> Any:
+        reward = jnp.array(rates.discount - rates.learning_rate + seeds)
+        return seeds, EpochMetrics(reward, reward, reward, reward, jnp.isfinite(reward))
+
+    def start(self: SideBySide, rates: list[Rates]) -> Any:
+        seeds = np.tile(self.settings.seed_range, self.num_settings)
+        return Rates(*np.repeat(np.array(rates).T, self.settings.seeds, axis=1)), seeds
+
+    monkeypatch.setattr(SideBySide, "start", start)
+    monkeypatch.setattr(SideBySide, "compile", lambda *start: epoch)
+    monkeypatch.setattr("reinstate.figures.common.save", lambda *figure: None)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A finished search of two rounds."""
+    out = tmp_path_factory.mktemp("search") / "out"
+    return out, go(out, replace(TWO, rounds=2))
+
+
+def test_side_by_side_is_each_setting_alone() -> None:
+    """All metrics of all epochs, of the preset's neighbour: only its own rates may touch it."""
+    falling = replace(TINY.learner, learning_rate_end=0.005)
+    program = SideBySide(AGENT, TINY, 2)
+    rates = [rates_of(setting, falling) for setting in (own_setting(falling), OTHER)]
+    each, state = program.start(rates)
+    alone = replace(TINY, learner=replace(TINY.learner, **rates[1]._asdict()))
+    assert alone.learner.learning_rate_end == pytest.approx(0.1)  # half, as the preset's
+    learner = alone.make_learner(AGENT)
+    own = over_seeds(learner.init, 2)(jnp.array(alone.seed_range))
+    together, apart = program.compile(each, state), over_seeds(learner.train_epoch, 2)
+    for _ in range(TINY.learner.epochs):
+        (state, metrics), (own, expected) = together(each, state), apart(own)
+        for ours, theirs in zip(metrics, expected, strict=True):
+            np.testing.assert_allclose(ours[2:], theirs, rtol=1e-3, atol=1e-5)
+    weights, expected = jax.tree.leaves(state.params), jax.tree.leaves(own.params)
+    for ours, theirs in zip(weights, expected, strict=True):
+        np.testing.assert_allclose(ours[2:], theirs, rtol=1e-2, atol=1e-3)
+        assert np.abs(ours[2:] - ours[:2]).max() > 0.01  # the two settings do differ
+
+
+def test_the_preset_is_trial_0(found: tuple[Path, dict[str, Any]]) -> None:
+    out, document = found
+    assert read_json(out / "search.json") == document
+    assert {path.name for path in out.iterdir()} == {"search.json", "search.png", "search.svg"}
+    trials = document["trials"]
+    assert [trial["number"] for trial in trials] == [0, 1, 2, 3]
+    assert [trial["round"] for trial in trials] == [0, 0, 1, 1]
+    assert trials[0]["setting"] == own_setting(TINY.learner)._asdict()
+    settings = {tuple(trial["setting"].values()) for trial in trials}
+    assert len(settings) == 4
+    rewards = [trial["agents"][AGENT]["reward"] for trial in trials]
+    for trial in trials:
+        score = trial["agents"][AGENT]
+        assert score["reward"] == pytest.approx(np.mean(score["per_seed"]))
+        assert len(score["per_seed"]) == TINY.seeds
+    stands = document["standing"][AGENT]
+    assert stands["preset"]["reward"] == rewards[0]
+    assert stands["preset"]["rank"] == sum(reward > rewards[0] for reward in rewards) + 1
+    assert document["best"]["reward"] == max(rewards) == stands["best"]["reward"]
+    assert stands["chosen"]["rank"] == 1
+
+
+def test_the_score_is_of_the_last_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 20 epochs the last two count; a seed that was ever not finite has no score."""
+    settings = replace(TINY, learner=replace(TINY.learner, epochs=20))
+    program = SideBySide(AGENT, settings, 2)
+    epochs = iter(range(1, 21))
+
+    def epoch(rates: Any, state: Any) -> Any:
+        n = next(epochs)
+        reward = jnp.array([n, 2.0 * n, -n, n])
+        metrics = jnp.zeros(4)
+        finite = jnp.array([True, True, True, n != 5])
+        return state, EpochMetrics(reward, metrics, metrics, metrics, finite)
+
+    monkeypatch.setattr(program, "start", lambda rates: (None, None))
+    monkeypatch.setattr(program, "compile", lambda *start: epoch)
+    scores = program.train([], SILENT, "", [])
+    np.testing.assert_allclose(scores.reward, [[19.5, 39.0], [-19.5, np.nan]])
+
+
+def test_rounds_and_agents_are_added(tmp_path: Path, quick_play: None) -> None:
+    both = go(tmp_path / "both", replace(TWO, rounds=2))
+    first = go(tmp_path / "x")
+    assert first["trials"] == both["trials"][:2]
+    second = go(tmp_path / "x", replace(TWO, rounds=2))
+    assert second["trials"] == both["trials"]
+    files = contents(tmp_path)
+    assert go(tmp_path / "x") == second and contents(tmp_path) == files  # nothing left to do
+    third = go(tmp_path / "x", TWO, TINY, "l2rl-context")
+    assert list(third["standing"]) == [AGENT, "l2rl-context"]
+    assert third["standing"]["l2rl-context"]["trials"] == 2
+    assert third["best"] == both["best"]  # that of the first agent, whatever the other earns
+    assert [list(trial["agents"]) for trial in third["trials"]] == [
+        [AGENT, "l2rl-context"], [AGENT, "l2rl-context"], [AGENT], [AGENT],
+    ]  # fmt: skip
+
+
+def test_a_signal_keeps_finished_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_play: None
+) -> None:
+    asked = replace(TWO, rounds=2)
+    both = go(tmp_path / "both", asked)["trials"]
+    seen: list[int] = []
+    report = Bar.update
+
+    def update(self: Bar, *news: Any) -> None:
+        report(self, *news)
+        seen.append(news[0])
+        if len(seen) in (6, 10):
+            interrupt(signal.SIGINT)
+
+    monkeypatch.setattr(Bar, "update", update)
+    with pytest.raises(Stopped, match=r"after epoch 2 of 4: .* the same command continues"):
+        go(tmp_path / "x", asked)
+    assert read_json(tmp_path / "x/search.json")["trials"] == both[:2]
+    with pytest.raises(Stopped, match=r"after round 2 of l2rl"):  # it came in the last epoch
+        go(tmp_path / "x", asked)
+    assert go(tmp_path / "x", asked)["trials"] == both
+    assert seen == [1, 2, 3, 4, 1, 2, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("asked", "settings", "message"),
+    [
+        (replace(TWO, seed=1), TINY, "draw_seed: 0 → 1"),
+        (Search(trials=3), TINY, "trials_a_round: 2 → 3"),
+        (replace(TWO, ranges=Ranges(discount=(0.5,))), TINY, r"ranges.discount: \[0.7"),
+        (TWO, replace(TINY, first_seed=5), "settings.first_seed: 0 → 5"),
+    ],
+)
+def test_another_search_is_refused(
+    found: tuple[Path, dict[str, Any]], asked: Search, settings: Settings, message: str
+) -> None:
+    before = contents(found[0])
+    with pytest.raises(UserError, match=f"cannot resume .*{message}.*choose another --out"):
+        go(found[0], asked, settings)
+    assert contents(found[0]) == before
+
+
+def test_folders_of_other_things_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match="holds no search; choose another --out"):
+        go(tmp_path)
+    (tmp_path / "search.json").write_text('{"studied": []}')
+    with pytest.raises(UserError, match="not of this kind of search: choose another --out"):
+        go(tmp_path)
+
+
+def test_settings_that_are_not_finite_have_failed(tmp_path: Path) -> None:
+    document = go(tmp_path / "x", replace(TWO, ranges=Ranges(learning_rate=(3e38, 3e38))))
+    fine, failed = (trial["agents"][AGENT] for trial in document["trials"])
+    assert failed["reward"] is None and None in failed["per_seed"]
+    assert document["standing"][AGENT]["failed"] == 1
+    assert document["best"]["number"] == 0 and document["best"]["reward"] == fine["reward"]
+    assert "NaN" not in (tmp_path / "x/search.json").read_text()
+    assert ">failed<" in (tmp_path / "x/search.svg").read_text()
+
+
+def test_failed_ones_rank_last() -> None:
+    rewards = [-1.0, None, 2.0, None, 2.0]
+    trials = [{"number": i, "agents": {"a": {"reward": r}}} for i, r in enumerate(rewards)]
+    assert [trial["number"] for trial in ranked(trials, "a")] == [2, 4, 0, 1, 3]
+
+
+def test_draws_stay_in_their_ranges() -> None:
+    ranges = Ranges((1e-4, 1e-2), (0.5, 0.5), (0.3,), (0.0, 2.0))
+    drawn = Search(trials=400, ranges=ranges).draw(1, OTHER)
+    rates = np.log10([setting.learning_rate for setting in drawn])
+    assert -4 <= rates.min() < -3.9 and -2.1 < rates.max() <= -2
+    assert abs(rates.mean() + 3) < 0.1  # uniform in the logarithm
+    assert {setting.entropy_cost for setting in drawn} == {0.5}
+    assert {setting.discount for setting in drawn} == {0.3}
+    assert {setting.value_cost for setting in drawn} == {0.0, 2.0}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Ranges(learning_rate=(0.0, 1.0)), "learning_rate must be two positive numbers"),
+        (lambda: Ranges(entropy_cost=(0.2, 0.1)), "the lower first, not 0.2 0.1"),
+        (lambda: Ranges(learning_rate=(1.0, float("nan"))), "learning_rate must be two positive"),
+        (lambda: Ranges(discount=()), "ranges.discount needs at least one number"),
+        (lambda: Ranges(discount=(0.9, 1.1)), "discount must be between 0 and 1, not 1.1"),
+        (lambda: Ranges(value_cost=(-1.0,)), "value_cost must be 0 or more, not -1.0"),
+        (lambda: Search(trials=0), "trials must be positive"),
+        (lambda: Search(seed=-1), "seed must lie between 0 and"),
+        (lambda: read_vary(["size=1"]), "--vary: unknown setting 'size'"),
+        (lambda: read_vary(["lanes=1", "lanes=2"]), "--vary takes each name once"),
+        (lambda: read_vary(["lanes"]), "as in lanes=16,32, not 'lanes'"),
+        (lambda: read_vary(["lanes=1.5"]), "--vary lanes takes int values, not '1.5'"),
+    ],
+)
+def test_mistakes(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(UserError, match=message) as error:
+        make()
+    assert "\n" not in str(error.value)
+
+
+def test_what_optuna_may_vary() -> None:
+    vary = read_vary(["hidden_size=2,3,2", "optimizer=rmsprop", "max_grad_norm=1,0.5"])
+    assert vary == {"hidden_size": (2, 3), "optimizer": ("rmsprop",), "max_grad_norm": (1.0, 0.5)}
+    varied = with_values(TINY, {"hidden_size": 3, "max_grad_norm": 0.5})
+    assert varied.network.hidden_size == 3 and varied.learner.max_grad_norm == 0.5
+    assert varied.learner.learning_rate == TINY.learner.learning_rate
+
+
+VARY: dict[str, tuple[Any, ...]] = {"hidden_size": (2, 3), "lanes": (4, 8)}
+ALL = set(product(*VARY.values()))
+
+
+class Searched:
+    """Stands in for `search`: notes where it was, and earns what the values say."""
+
+    def __init__(self) -> None:
+        self.at: list[tuple[int, int]] = []
+        self.stop_at = 0
+
+    def __call__(self, *words: Any, command: str) -> dict[str, Any]:
+        settings = words[3]
+        here = (settings.network.hidden_size, settings.learner.lanes)
+        self.at.append(here)
+        if len(self.at) == self.stop_at:
+            raise Stopped("stopped")
+        best = None if here == (3, 4) else {"reward": 1.0 * sum(here)}
+        return {"best": best, "standing": {}, "seconds": {}}
+
+
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> Searched:
+    pytest.importorskip("optuna")
+    stand_in = Searched()
+    monkeypatch.setattr("reinstate.tuning.study.search", stand_in)
+    return stand_in
+
+
+def vary(out: Path, trials: int, choices: dict[str, tuple[Any, ...]] = VARY) -> dict[str, Any]:
+    wanted = Study(trials, choices)
+    return study(BARCODE_BANDITS, "quick", [AGENT], TINY, TWO, wanted, out, SILENT, command="x")
+
+
+def test_the_journal_continues(tmp_path: Path, searched: Searched) -> None:
+    assert len(vary(tmp_path / "x", 1)["studied"]) == len(searched.at) == 1
+    document = vary(tmp_path / "x", 9)  # there are only four
+    assert len(searched.at) == 4 and set(searched.at) == ALL
+    rewards = [row["best"] and row["best"]["reward"] for row in document["studied"]]
+    assert rewards == [11.0, 10.0, 6.0, None]  # one had no finite setting
+    assert document["best"]["folder"] == "hidden_size=3,lanes=8"
+    times = len(searched.at)
+    assert vary(tmp_path / "x", 9) == document and len(searched.at) == times
+    with pytest.raises(UserError, match=r"cannot resume .*vary\.lanes"):
+        vary(tmp_path / "x", 4, {**VARY, "lanes": (4,)})
+
+
+def test_an_interrupted_trial_comes_again(tmp_path: Path, searched: Searched) -> None:
+    searched.stop_at = 2
+    with pytest.raises(Stopped):
+        vary(tmp_path / "x", 4)
+    lost = searched.at[1]
+    vary(tmp_path / "x", 4)
+    assert searched.at.count(lost) == 2
+    assert len(searched.at) == 5 and set(searched.at) == ALL
+    assert len(read_json(tmp_path / "x/search.json")["studied"]) == 4
+
+
+def test_fewer_trials_than_combinations(tmp_path: Path, searched: Searched) -> None:
+    many = {"hidden_size": tuple(range(1, 9)), "lanes": tuple(range(1, 9))}
+    searched.stop_at = 3
+    with pytest.raises(Stopped):
+        vary(tmp_path / "x", 4, many)
+    vary(tmp_path / "x", 4, many)
+    assert searched.at[3] == searched.at[2]  # the one that was lost
+    assert len(searched.at) == 5 and len(set(searched.at)) > 2
+
+
+def test_proposals_that_repeat_leave_no_combination_out(tmp_path: Path, searched: Searched) -> None:
+    for trials in (1, 2, 3, 4):  # few enough to be proposed, then enough for all
+        vary(tmp_path / "x", trials)
+    assert set(searched.at) == ALL
+
+
+def test_a_trial_that_was_killed_comes_again(tmp_path: Path, searched: Searched) -> None:
+    optuna = pytest.importorskip("optuna")
+    vary(tmp_path / "x", 1)
+    backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / "x/journal.log"))
+    known = optuna.load_study(
+        study_name="reinstate", storage=optuna.storages.JournalStorage(backend)
+    )
+    killed = next(values for values in ALL if values not in searched.at)
+    known.enqueue_trial(dict(zip(VARY, killed, strict=True)))
+    trial = known.ask()
+    for name, choices in VARY.items():
+        trial.suggest_categorical(name, choices)
+    vary(tmp_path / "x", 2)
+    assert searched.at[1:] == [killed]
+
+
+def test_values_that_cannot_work_are_refused_first(tmp_path: Path, searched: Searched) -> None:
+    with pytest.raises(UserError, match="must divide the epoch's 6 episodes"):
+        vary(tmp_path / "x", 1, {"episodes_per_update": (2, 4)})
+    with pytest.raises(UserError, match="unknown optimizer 'sgd'"):
+        vary(tmp_path / "x", 1, {"optimizer": ("sgd",)})
+    assert not (tmp_path / "x").exists()
+
+
+def test_without_optuna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(UserError, match=r'pip install "reinstate\[tune\]"'):
+        vary(tmp_path / "x", 1)
+    assert not (tmp_path / "x").exists()
+
+
+def run(line: str) -> None:
+    tune_command(f"barcode-bandits {OPTIONS} {line}".split())
+
+
+def test_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], found: tuple[Path, dict[str, Any]]
+) -> None:
+    run(f"--trials 2 --rounds 2 --out {found[0]}")
+    said = capsys.readouterr().out
+    rank = found[1]["standing"][AGENT]["preset"]["rank"]
+    assert f"{rank} (preset)" in said and f"the preset setting ranks {rank}, " in said
+    assert found[1]["best"]["options"] in said
+    run(f"--trials 2 --rounds 2 --out {found[0]} --json")
+    assert json.loads(capsys.readouterr().out) == {**found[1], "out": str(found[0])}
+
+
+def test_the_command_with_optuna(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("optuna")
+    run(f"--trials 2 --optuna 1 --vary lanes=4 --out {tmp_path / 'x'}")
+    assert "the best setting of each search" in capsys.readouterr().out
+    assert (tmp_path / "x/journal.log").exists()
+    assert (tmp_path / "x/lanes=4/search.svg").exists()
+    (row,) = read_json(tmp_path / "x/search.json")["studied"]
+    assert row["values"] == {"lanes": 4} and row["best"]["reward"] > 0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--trials 2 --optuna 2", "--optuna and --vary go together"),
+        ("--vary lanes=4", "--optuna and --vary go together"),
+        ("--optuna -1 --vary lanes=4", "optuna must be a number of trials"),
+        ("--agents epl2rll", "did you mean epl2rl"),
+        ("--agents", "--agents needs at least one name"),
+        ("--ranges.discount 2", "ranges.discount must be between 0 and 1"),
+    ],
+)
+def test_mistakes_of_the_command(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(UserError) as error:
+        run(f"--out {tmp_path / 'x'} {line}")
+    assert message in str(error.value) and "\n" not in str(error.value)
+    assert not (tmp_path / "x").exists()
+
+
+def test_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    quick = commands_tune._options(BARCODE_BANDITS, [])
+    assert (quick.agents, quick.search.trials, quick.settings.seeds) == (("l2rl",), 16, 2)
+    assert quick.settings.learner == BARCODE_BANDITS.preset("quick").learner
+    alone = replace(BARCODE_BANDITS, agents=("epl2rl", "l2rl-context"))
+    assert commands_tune._options(alone, ["--preset", "paper"]).agents == ("l2rl-context",)
+    tune_command(["--help"])
+    assert "reinstate tune barcode-bandits" in capsys.readouterr().out
+    with pytest.raises(UserError, match="tune needs an experiment first"):
+        tune_command([])
