@@ -1,0 +1,282 @@
+"""What results documents hold: the one place that says so.
+
+`results.json` is a `Results`, `evaluation.json` a `Scores`, `summary.json` a `Summary`. Files may
+come from anywhere, so what is read is checked against these types (`checked`); `json_schema` makes
+a JSON Schema of them. Fields that a type does not name may be there too: experiments add scores of
+their own.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NotRequired,
+    Required,
+    TypedDict,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from reinstate.errors import UserError
+from reinstate.files import read_json
+
+T = TypeVar("T")
+
+
+if TYPE_CHECKING:
+    Numbers = Any
+else:
+
+    class Numbers:
+        """A number, null where it is not known, or lists of these, however deep."""
+
+
+class OverSeeds(TypedDict):
+    """A number, or an array of them, over the seeds of an agent (or over participants)."""
+
+    mean: Numbers
+    ci95: Numbers  # low and high end along the last axis; null for a single seed
+    per_seed: Numbers  # the seed is the first axis
+    iqm: NotRequired[float | None]  # interquartile mean, of scalars
+
+
+class ByExposure(TypedDict):
+    """Scores by how often the context was met; lists run over exposures, from the first."""
+
+    exposure: list[int]
+    episodes: list[int]
+    reward: OverSeeds
+    regret: NotRequired[OverSeeds]
+    regret_by_step: NotRequired[Numbers]  # (exposures, steps), cumulative
+
+
+class Curve(TypedDict):
+    """Reward while learning."""
+
+    episodes: list[int]  # that one lane has played
+    steps: list[int]  # that all lanes and seeds have taken
+    reward: OverSeeds  # (seeds, points)
+
+
+class Scores(TypedDict, total=False):
+    """The verdict on frozen weights. Experiments add what they are about."""
+
+    reward: Required[OverSeeds]  # per episode
+    by_exposure: ByExposure
+    r_gate: OverSeeds  # mean over units and steps
+    retrieval: OverSeeds | None  # share of known contexts whose own state came back
+    on_training_contexts: dict[str, Any]  # Scores again
+    probes: dict[str, OverSeeds]  # reward with an altered memory, by what was done to it
+    milestones: list[dict[str, Any]]  # parts of Scores, each with its epoch
+    maze: dict[str, Any]
+    choices: dict[str, Any]
+    gates: dict[str, Any]
+
+
+class AgentResults(Scores, total=False):
+    """A trained agent: how it was trained, and the verdict."""
+
+    seeds: list[int]
+    train_steps: int
+    steps_per_second: float
+    curve: Curve
+    remembers: bool  # whether it has an episodic memory
+    share_of_ceiling: float | None
+
+
+class CheckRow(TypedDict):
+    """A statement of the paper, tested."""
+
+    claim: str
+    value: float
+    bound: str  # what the value is held against, in words
+    holds: bool
+    section: NotRequired[str]  # of the paper
+    paper: NotRequired[str]  # what the paper says; empty where the check is ours
+    ci95: NotRequired[list[float] | None]
+    share: NotRequired[float | None]  # of its ceiling, where the value is an agent's reward
+    tried: NotRequired[str]  # to make it hold
+
+
+class Judge(TypedDict):
+    """The program that judged recorded results again."""
+
+    version: str
+    commit: str | None
+
+
+class Results(TypedDict):
+    """An experiment from end to end: what `reinstate reproduce` leaves."""
+
+    experiment: str
+    preset: str
+    command: str
+    version: str
+    commit: str | None
+    jax: str
+    device: str
+    settings: dict[str, Any]
+    seconds: dict[str, float]
+    agents: dict[str, AgentResults]
+    optimum: dict[str, Any]  # or {"unavailable": why}
+    baselines: dict[str, Any]  # Scores by name, or {"unavailable": why}
+    reference_lines: dict[str, float]
+    checks: list[CheckRow]
+    rejudged: NotRequired[Judge]
+
+
+class SummaryPart(TypedDict):
+    """An experiment's part of a summary."""
+
+    preset: str
+    version: str
+    commit: str | None
+    jax: str
+    device: str
+    seconds: dict[str, float]
+    agents: dict[str, dict[str, Any]]  # reward and share_of_ceiling
+    checks: list[CheckRow]
+
+
+class Summary(TypedDict):
+    """Rewards and claims of several experiments: what `reinstate reproduce all` leaves."""
+
+    command: str
+    version: str
+    commit: str | None
+    jax: str
+    totals: dict[str, float]
+    experiments: dict[str, SummaryPart]
+
+
+def read_document(kind: type[T], path: Path) -> T:
+    """Read a file and check that it holds a document of this kind."""
+    return checked(kind, read_json(path), path)
+
+
+def checked(kind: type[T], value: Any, path: Path) -> T:
+    """Return the value if it is a document of this kind; a UserError names what is wrong."""
+    if problem := _problem(kind, value, ""):
+        raise UserError(
+            f"{path} does not hold results of this program ({problem}):"
+            " name what reinstate reproduce or train left"
+        )
+    found: T = value
+    return found
+
+
+def _problem(kind: Any, value: Any, where: str) -> str | None:
+    """Say what is wrong with a value, and where; None if nothing is."""
+    plain, arguments = get_origin(kind) or kind, get_args(kind)
+    if plain in (Required, NotRequired):
+        return _problem(arguments[0], value, where)
+    if plain in (Union, UnionType):
+        problems = [_problem(each, value, where) for each in arguments]
+        return None if None in problems else problems[0]
+    if kind is Any:
+        return None
+    if kind is Numbers:
+        return None if _is_numbers(value) else _expected("numbers", value, where)
+    if plain is Literal:
+        return None if value in arguments else _expected(" or ".join(arguments), value, where)
+    if is_typeddict(plain):
+        return _problem_of_fields(plain, value, where)
+    if plain is dict:
+        if not isinstance(value, Mapping):
+            return _expected("an object", value, where)
+        rows = (_problem(arguments[1], each, f"{where}.{name}") for name, each in value.items())
+        return next((problem for problem in rows if problem), None)
+    if plain is list:
+        if not isinstance(value, list):
+            return _expected("a list", value, where)
+        rows = (_problem(arguments[0], each, f"{where}[{n}]") for n, each in enumerate(value))
+        return next((problem for problem in rows if problem), None)
+    return None if _is_plain(plain, value) else _expected(_WORDS[plain], value, where)
+
+
+def _problem_of_fields(kind: Any, value: Any, where: str) -> str | None:
+    if not isinstance(value, Mapping):
+        return _expected("an object", value, where)
+    types = get_type_hints(kind, include_extras=True)
+    for name, expected in types.items():
+        if name in value:
+            if problem := _problem(expected, value[name], f"{where}.{name}"):
+                return problem
+        elif name in kind.__required_keys__:
+            return f"{f'{where}.{name}'.lstrip('.')} is missing"
+    return None
+
+
+_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+_WORDS[NoneType] = "nothing"
+
+
+def _expected(what: str, value: Any, where: str) -> str:
+    shown = " ".join(repr(value).split())
+    shown = shown if len(shown) <= 40 else f"{shown[:39]}…"
+    return f"{where.lstrip('.') or 'it'} must be {what}, not {shown}"
+
+
+def _is_plain(kind: Any, value: Any) -> bool:
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) is kind
+
+
+def _is_numbers(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(_is_numbers(each) for each in value)
+    return value is None or _is_plain(float, value)
+
+
+def json_schema(kind: Any) -> dict[str, Any]:
+    """Make a JSON Schema (2020-12) of a document's type."""
+    definitions: dict[str, Any] = {}
+    schema = _schema(kind, definitions)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**head, **schema, "$defs": definitions}
+
+
+def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    plain, arguments = get_origin(kind) or kind, get_args(kind)
+    if plain in (Required, NotRequired):
+        return _schema(arguments[0], definitions)
+    if plain in (Union, UnionType):
+        return {"anyOf": [_schema(each, definitions) for each in arguments]}
+    if kind is Any:
+        return {}
+    if kind is Numbers:
+        reference = {"$ref": "#/$defs/Numbers"}
+        listed = {"type": "array", "items": reference}
+        definitions["Numbers"] = {"anyOf": [{"type": ["number", "null"]}, listed]}
+        return reference
+    if plain is Literal:
+        return {"enum": list(arguments)}
+    if is_typeddict(plain):
+        return _schema_of_fields(plain, definitions)
+    if plain is dict:
+        return {"type": "object", "additionalProperties": _schema(arguments[1], definitions)}
+    if plain is list:
+        return {"type": "array", "items": _schema(arguments[0], definitions)}
+    names = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
+    return {"type": names[plain]}
+
+
+def _schema_of_fields(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    if kind.__name__ not in definitions:
+        definitions[kind.__name__] = {}  # in place before its fields: they may refer to it
+        types = get_type_hints(kind, include_extras=True)
+        definitions[kind.__name__] = {
+            "type": "object",
+            "description": (kind.__doc__ or "").partition("\n")[0],
+            "properties": {name: _schema(each, definitions) for name, each in types.items()},
+            "required": sorted(kind.__required_keys__),
+        }
+    return {"$ref": f"#/$defs/{kind.__name__}"}

@@ -1,0 +1,89 @@
+"""One registry of all that has a name: ours, and what other packages add.
+
+Two ways in, and no line of ours changes. In Python:
+
+    reinstate.register("agent", "gru", make_gru)
+
+or, in another package's pyproject.toml, an entry point that is loaded once somebody asks for it:
+
+    [project.entry-points."reinstate.agents"]
+    gru = "their_package:make_gru"
+
+Kinds are agent, memory, task, experiment and sink; each has a group of entry points.
+"""
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+from reinstate.errors import UserError, nearest
+
+GROUPS = {
+    "agent": "reinstate.agents",
+    "memory": "reinstate.memories",
+    "task": "reinstate.tasks",
+    "experiment": "reinstate.experiments",
+    "sink": "reinstate.sinks",
+}
+
+T = TypeVar("T")
+
+_registered: dict[str, dict[str, Any]] = {kind: {} for kind in GROUPS}
+
+
+def register(kind: str, name: str, thing: Any) -> None:
+    """Give a thing of a kind a name that the library and the command know from now on."""
+    if kind not in GROUPS:
+        raise UserError(nearest("kind", kind, GROUPS))
+    if not name or name != name.strip() or "/" in name or name.startswith("-"):
+        raise UserError(f"{name!r} cannot be a name: use letters, digits and hyphens")
+    if _registered[kind].setdefault(name, thing) is not thing:
+        raise UserError(f"there is another {kind} {name!r} already: choose another name")
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """Everything of one kind, by name: ours first, then entry points, loaded when asked for."""
+
+    def __init__(self, kind: str, ours: Mapping[str, T]) -> None:
+        self.kind = kind
+        for name, thing in ours.items():
+            register(kind, name, thing)
+
+    def __getitem__(self, name: str) -> T:
+        if name not in _registered[self.kind]:
+            _registered[self.kind][name] = self._load(self._entry_points()[name])
+        thing: T = _registered[self.kind][name]
+        return thing
+
+    def __iter__(self) -> Iterator[str]:
+        yield from dict.fromkeys([*_registered[self.kind], *self._entry_points()])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __contains__(self, name: object) -> bool:
+        return name in _registered[self.kind] or name in self._entry_points()
+
+    def find(self, name: str) -> T:
+        """Look a name up; an unknown one is a UserError that says which was probably meant."""
+        if name not in self:
+            raise UserError(nearest(self.kind, name, self))
+        return self[name]
+
+    def name_of(self, thing: Any) -> str | None:
+        """Find the name under which a thing is known, if it has one."""
+        return next((name for name in self if self[name] is thing), None)
+
+    def _entry_points(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=GROUPS[self.kind])}
+
+    def _load(self, point: EntryPoint) -> T:
+        try:
+            thing: T = point.load()
+        except Exception as error:  # whatever a stranger's module raises
+            package = point.dist.name if point.dist else point.module
+            raise UserError(
+                f"{self.kind} {point.name!r} of the package {package} cannot be loaded"
+                f" ({type(error).__name__}: {error}): mend or uninstall it"
+            ) from error
+        return thing
