@@ -274,7 +274,7 @@ def test_settings_are_explained_by_the_string_below_them(extension: Any) -> None
     from reinstate.tasks.water_maze import WaterMaze
 
     assert explained(WaterMaze, "height") == "Rows of the grid."
-    assert explained(WaterMaze, "barcode_length") == "Bits in a context."  # inherited
+    assert explained(WaterMaze, "barcode_length") == "Bits per context."  # inherited
 
 
 def test_the_page_of_results_is_built_beside_the_others(extension: Any, tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
 """Drawing a few more numbers than needed changes none of those that are."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
+from jax import Array
 
 from reinstate import draws
 
@@ -37,3 +41,22 @@ def test_every_order_is_as_likely() -> None:
     assert len(counts) == 6
     error = np.sqrt(num * (1 / 6) * (5 / 6))
     assert np.abs(counts - num / 6).max() < 4 * error
+
+
+@pytest.mark.parametrize("setting", [jax.threefry_partitionable(False), jax.enable_x64(True)])
+def test_numbers_do_not_depend_on_the_configuration_of_jax(setting: Any) -> None:
+    def draw_each_kind(key: Array) -> list[Array]:
+        return [
+            jax.random.key_data(draws.split(key, 5)),
+            draws.gumbel(key, 2, 3),
+            draws.integers(key, 5, 2, 40),
+            draws.shuffle(key, jnp.arange(7, dtype=jnp.int32)),
+            draws.uniform(key, 5),
+        ]
+
+    wanted = draw_each_kind(KEY)
+    with setting:
+        found = [*draw_each_kind(KEY), *jax.jit(draw_each_kind)(KEY)]
+    for one, other in zip(found, [*wanted, *wanted], strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)

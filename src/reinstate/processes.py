@@ -32,12 +32,13 @@ class Bag:
 
     @property
     def max_tasks(self) -> int:
-        """The most distinct tasks that one epoch can need."""
+        """How many distinct tasks one epoch can need, at most."""
         return self.num_tasks
 
     def sample(self, key: Array) -> Array:
-        copies = jnp.repeat(jnp.arange(self.num_tasks), self.repeats)
-        return draws.shuffle(key, copies)  # (episodes,)
+        """Draw the task index of each episode, (episodes,)."""
+        copies = jnp.repeat(jnp.arange(self.num_tasks, dtype=jnp.int32), self.repeats)
+        return draws.shuffle(key, copies)
 
 
 @dataclass(frozen=True)
@@ -60,17 +61,18 @@ class Urn:
         return self.num_episodes
 
     def sample(self, key: Array) -> Array:
-        """Task indices, numbered in the order of their first appearance."""
+        """Draw task indices (episodes,), numbered in the order of their first appearance."""
         fresh_key, copy_key = jax.random.split(key)
-        n = jnp.arange(self.num_episodes)  # draws made so far
-        fresh = jax.random.uniform(fresh_key, n.shape) * (self.alpha + n) < self.alpha
-        copied = jax.random.randint(copy_key, n.shape, 0, jnp.maximum(n, 1))
+        n = jnp.arange(self.num_episodes, dtype=jnp.int32)  # draws made so far
+        chance = jax.random.uniform(fresh_key, n.shape, jnp.float32)
+        fresh = chance * (self.alpha + n) < self.alpha
+        copied = jax.random.randint(copy_key, n.shape, 0, jnp.maximum(n, 1), jnp.int32)
         origin = jnp.where(fresh, n, copied)
         # Every draw points at an earlier one or at itself; doubling the jumps finds all roots in
         # log2(n) gathers, where following the definition would take n sequential steps.
         for _ in range(math.ceil(math.log2(max(self.num_episodes, 2)))):
             origin = origin[origin]
-        return (jnp.cumsum(fresh) - 1)[origin]  # (episodes,)
+        return (jnp.cumsum(fresh, dtype=jnp.int32) - 1)[origin]
 
 
 Process = Bag | Urn
@@ -78,7 +80,7 @@ ProcessName = Literal["bag", "urn"]
 
 
 def make_process(name: str, num_tasks: int, repeats: int, alpha: float) -> Process:
-    """The process called `name`, over an epoch of num_tasks × repeats episodes."""
+    """Return the process called `name`, over an epoch of num_tasks × repeats episodes."""
     if name == "bag":
         return Bag(num_tasks, repeats)
     if name == "urn":
@@ -87,8 +89,8 @@ def make_process(name: str, num_tasks: int, repeats: int, alpha: float) -> Proce
 
 
 def exposures(indices: Array) -> Array:
-    """How often each episode's task was met before in the epoch, from its task indices."""
+    """Count how often each episode's task was met before in the epoch, (episodes,)."""
     episode = jnp.arange(indices.shape[0])
     same = indices[:, None] == indices[None, :]
     earlier = episode[None, :] < episode[:, None]
-    return jnp.sum(same & earlier, axis=1)  # (episodes,)
+    return jnp.sum(same & earlier, axis=1, dtype=jnp.int32)

@@ -266,7 +266,7 @@ def test_a_process_of_its_own(tmp_path: Path) -> None:
             "train barcode-bandits --task.barcode-length 31",
             "barcode_length must be 1 to 30, not 31",
         ),
-        ("reproduce barcode-bandits --task.num-arms 11", "10 contexts cannot own 11 arms"),
+        ("reproduce barcode-bandits --task.num-arms 11", "10 contexts are too few for 11 arms"),
         ("train barcode-bandits --task.num-arms 0", "num_arms must be positive, not 0"),
         ("train barcode-bandits --task.pulls -1", "pulls must be positive, not -1"),
         ("train barcode-bandits --task.repeats 0", "repeats must be positive, not 0"),

@@ -161,8 +161,8 @@ def test_pulls_are_counted() -> None:
 @pytest.mark.parametrize("query", [HIGH, LOW])
 def test_keys_under_which_an_episode_is_stored(query: int) -> None:
     state = trial(1, query)
-    assert WORLD.stored_under(TASK, state).tolist() == [query]
-    assert replace(WORLD, stored="both").stored_under(TASK, state).tolist() == [HIGH, LOW]
+    assert WORLD.keys_to_store(TASK, state).tolist() == [query]
+    assert replace(WORLD, stored="both").keys_to_store(TASK, state).tolist() == [HIGH, LOW]
     np.testing.assert_array_equal(WORLD.contexts(TASK), TASK.stimuli)
 
 
@@ -192,7 +192,7 @@ def test_the_memory_may_be_asked_for_the_same_kind_always(query: Any, row: int) 
     for states in jax.jit(jax.vmap(two_trials))(jax.random.split(jax.random.key(0), 64)):
         assert np.all(states.query == row)
         assert set(states.high_at.tolist()) == {0, 1}  # which arm it is on stays a coin
-    assert world.stored_under(TASK, trial(0, row)).tolist() == [row]
+    assert world.keys_to_store(TASK, trial(0, row)).tolist() == [row]
 
 
 def test_sizes() -> None:
@@ -207,8 +207,8 @@ def test_sizes() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"num_classes": 7}, "classes must be even, half high and half low: 7"),
-        ({"judged_classes": 9}, "classes must be even, half high and half low: 9"),
+        ({"num_classes": 7}, "classes must be even, half high and half low, not 7"),
+        ({"judged_classes": 9}, "classes must be even, half high and half low, not 9"),
         ({"judged_classes": -2}, "judged_classes must be 0 or more, not -2"),
         ({"judged_classes": 660}, "660 classes are needed and there are 659"),
         ({"query": "best"}, "unknown query 'best': choose random, high or low"),

@@ -67,7 +67,7 @@ def sampler(world: CompositionalBandits) -> Any:
 
 @cache
 def learning_sampler(world: CompositionalBandits) -> Any:
-    return jax.jit(jax.vmap(world.sample_while_learning))
+    return jax.jit(jax.vmap(world.sample_training_epoch))
 
 
 @cache
@@ -124,7 +124,7 @@ def test_others_are_of_the_same_epoch_and_of_their_kind() -> None:
 def test_others_are_drawings_of_other_episodes() -> None:
     """No drawing occurs twice in an epoch, so those of an episode and of its others all differ."""
     world = CompositionalBandits(num_classes=6, repeats=4, exchange=0.5, exchanges=4)
-    sample = jax.jit(world.sample_while_learning)
+    sample = jax.jit(world.sample_training_epoch)
     tasks: Any = jax.tree.map(np.asarray, sample(jax.random.key(0), jnp.zeros(())))
     series = np.concatenate([tasks.stimuli[:, None], tasks.others], axis=1)  # (12, 5, 2, 128)
     of, drawing = recognise(series)
@@ -207,10 +207,10 @@ def test_without_a_curriculum_a_step_draws_what_it_always_drew() -> None:
 
 def test_agents_are_judged_on_epochs_of_another_size_and_without_the_curriculum() -> None:
     world = replace(SOMETIMES, judged_classes=12, query="low", stored="both")
-    judged = world.unseen()
+    judged = world.for_evaluation()
     assert judged == replace(world, num_classes=12, judged_classes=0, exchange=0.0)
     assert judged.num_classes == 12 and judged.episodes_per_epoch == 18
-    assert judged.unseen() == judged
-    assert PLAIN.unseen() == PLAIN  # where nothing differs there is one world
-    assert replace(PLAIN, judged_classes=8).unseen() == PLAIN
-    assert SOMETIMES.unseen().num_classes == SOMETIMES.num_classes
+    assert judged.for_evaluation() == judged
+    assert PLAIN.for_evaluation() == PLAIN  # where nothing differs there is one world
+    assert replace(PLAIN, judged_classes=8).for_evaluation() == PLAIN
+    assert SOMETIMES.for_evaluation().num_classes == SOMETIMES.num_classes

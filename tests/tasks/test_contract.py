@@ -149,7 +149,7 @@ class Played(NamedTuple):
 def play_at_random(world: World, task: Any, key: Array) -> Played:
     def act(state: Any, key: Array) -> tuple[Any, Played]:
         action_key, step_key = jax.random.split(key)
-        action = jax.random.randint(action_key, (), 0, world.num_actions)
+        action = jax.random.randint(action_key, (), 0, world.num_actions, jnp.int32)
         seen, expected = world.observe(task, state), world.expected_rewards(task, state)
         state, reward = world.step(step_key, task, state, action)
         return state, Played(seen, expected, action, reward)
@@ -203,31 +203,47 @@ def test_expected_rewards_are_the_means_of_the_rewards(world: World, played: Pla
             assert abs(mine.mean()) <= 4 * mine.std() / np.sqrt(mine.size) + 1e-6
 
 
-def test_a_state_keeps_its_shapes_and_types(world: World, task: Any) -> None:
-    # What a scan over steps relies on; checked without running anything.
-    key = jax.random.key(0)
-    state = jax.eval_shape(world.reset, key, task)
-    after, _ = jax.eval_shape(world.step, key, task, state, jnp.zeros((), jnp.int32))
+def one_episode(world: World, key: Array) -> dict[str, Any]:
+    """Everything that a world hands to its driver, around one step of one episode."""
+    history = world.new_history()
+    task = jax.tree.map(lambda x: x[0], world.sample_epoch(key))
+    updated = world.update_task(history, task)
+    state = world.reset(key, updated)
+    after, reward = world.step(key, updated, state, jnp.zeros((), jnp.int32))
+    return {
+        "task": (task, updated),
+        "state": (state, after),
+        "history": (history, world.update_history(history, updated, after)),
+        "rest": (
+            reward,
+            world.contexts(updated),
+            world.observe(updated, state),
+            world.expected_rewards(updated, state),
+            world.trace(updated, state),
+            world.keys_to_store(updated, after),
+        ),
+    }
 
-    def kind(x: jax.ShapeDtypeStruct) -> tuple[Any, ...]:
-        return x.shape, x.dtype, x.weak_type
 
-    assert jax.tree.map(kind, state) == jax.tree.map(kind, after)
-
-
-def test_an_episode_is_stored_under_as_many_contexts_as_announced(world: World, task: Any) -> None:
-    state = jax.eval_shape(world.reset, jax.random.key(0), task)
-    rows = jax.eval_shape(world.stored_under, task, state)
-    assert rows.shape == (world.writes_per_episode,)
+@pytest.mark.parametrize("x64", [False, True])
+def test_types_stay_the_same_whatever_the_precision(world: World, x64: bool) -> None:
+    # What scans over steps and episodes rely on; checked without running anything.
+    with jax.enable_x64(x64):
+        shapes = jax.eval_shape(partial(one_episode, world), jax.random.key(0))
+    for before, after in (shapes["task"], shapes["state"], shapes["history"]):
+        assert before == after
+    assert {str(leaf.dtype) for leaf in jax.tree.leaves(shapes)} == {"int32", "float32"}
+    assert not any(leaf.weak_type for leaf in jax.tree.leaves(shapes))
+    assert shapes["rest"][-1].shape == (world.writes_per_episode,)
 
 
 def test_a_curriculum_changes_no_shapes(world: World) -> None:
     """One compiled update serves all of training, and what is learned fits what is judged."""
     key, share = jax.random.key(0), jax.ShapeDtypeStruct((), jnp.float32)
-    learning = jax.eval_shape(world.sample_while_learning, key, share)
+    learning = jax.eval_shape(world.sample_training_epoch, key, share)
     assert learning == jax.eval_shape(world.sample_epoch, key)
-    judged = world.unseen()
-    assert judged.unseen() == judged
+    judged = world.for_evaluation()
+    assert judged.for_evaluation() == judged
     for name in ("num_actions", "observation_size", "context_size", "episode_length"):
         assert getattr(judged, name) == getattr(world, name)
 

@@ -33,7 +33,7 @@ def shown() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("held_out", [2, 3, 7, 164])
 def test_agents_are_judged_on_classes_they_never_learned_on(held_out: int) -> None:
     world = OmniglotBandits(num_contexts=4, num_arms=4, held_out=held_out)
-    training, evaluation = world.pool.tolist(), world.unseen().pool.tolist()
+    training, evaluation = world.pool.tolist(), world.for_evaluation().pool.tolist()
     assert not set(training) & set(evaluation)
     assert sorted(training + evaluation) == list(range(659))
     assert len(evaluation) == 659 // held_out
@@ -41,15 +41,15 @@ def test_agents_are_judged_on_classes_they_never_learned_on(held_out: int) -> No
 
 def test_without_classes_held_out_both_use_all() -> None:
     world = OmniglotBandits(held_out=0)
-    for used in (world, world.unseen()):
+    for used in (world, world.for_evaluation()):
         np.testing.assert_array_equal(used.pool, np.arange(659))
 
 
 def test_the_unseen_world_differs_in_its_classes_alone() -> None:
     world = OmniglotBandits(num_arms=3, repeats=4)
-    assert world.classes == "training" and world.unseen().classes == "evaluation"
-    assert replace(world.unseen(), classes="training") == world
-    assert world.unseen().unseen() == world.unseen()
+    assert world.classes == "training" and world.for_evaluation().classes == "evaluation"
+    assert replace(world.for_evaluation(), classes="training") == world
+    assert world.for_evaluation().for_evaluation() == world.for_evaluation()
 
 
 def test_longer_embeddings_point_the_same_way() -> None:
@@ -75,8 +75,8 @@ def test_every_context_is_a_class_of_the_pool(
 
 
 def test_judged_contexts_are_of_the_classes_held_out() -> None:
-    classes, _ = recognise(sample(WORLD.unseen(), 3).context)
-    assert set(classes.ravel().tolist()) <= set(WORLD.unseen().pool.tolist())
+    classes, _ = recognise(sample(WORLD.for_evaluation(), 3).context)
+    assert set(classes.ravel().tolist()) <= set(WORLD.for_evaluation().pool.tolist())
 
 
 def test_a_class_shows_each_drawing_once(

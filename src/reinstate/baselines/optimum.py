@@ -55,7 +55,7 @@ def omniglot_optimum(task: OmniglotBandits) -> Values:
 
 
 def compositional_optimum(task: CompositionalBandits) -> Values:
-    task = task.unseen()  # the size of epochs that agents are judged on
+    task = task.for_evaluation()  # the size of epochs that agents are judged on
     half = task.num_classes // 2  # high-paying, and as many low-paying
     found = compositional(half, task.repeats, task.pulls, task.p_high, task.p_low)
     return {

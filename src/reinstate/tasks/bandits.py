@@ -1,4 +1,4 @@
-"""Experiments 1 and 2: bandits with one good arm, identified by their context."""
+"""Experiments 1 and 2: bandits with one good arm, which the context identifies."""
 
 from dataclasses import dataclass, fields
 from typing import Literal, NamedTuple
@@ -37,13 +37,13 @@ class Bandits(RecurringWorld):
     num_arms: int = 10
     """Arms of the bandit."""
     pulls: int = 10
-    """Pulls in an episode."""
+    """Pulls per episode."""
     p_good: float = 0.9
     """Reward probability of the context's good arm."""
     p_bad: float = 0.1
     """Reward probability of every other arm."""
     mapping: Literal["permutation", "independent"] = "permutation"
-    """How contexts own arms: every arm at least once (the paper), or each drawn by itself."""
+    """How good arms are drawn: every arm for at least one context (the paper), or independently."""
     trial_input: bool = False
     """Whether the agent sees how far the episode has gone."""
 
@@ -55,8 +55,8 @@ class Bandits(RecurringWorld):
             raise UserError(f"unknown mapping {self.mapping!r}: choose permutation or independent")
         if self.mapping == "permutation" and self.sequence.max_tasks < self.num_arms:
             raise UserError(
-                f"mapping permutation needs a context an arm, and {self.num_contexts} contexts"
-                f" cannot own {self.num_arms} arms: raise num_contexts or use mapping independent"
+                f"{self.num_contexts} contexts are too few for {self.num_arms} arms, each the good"
+                " one of some context: raise num_contexts or use mapping independent"
             )
 
     @property
@@ -82,24 +82,26 @@ class Bandits(RecurringWorld):
         arms = draws.integers(draw_key, num_tasks, 0, self.num_arms)
         if self.mapping == "independent":
             return arms
-        every_arm_once = arms.at[: self.num_arms].set(jnp.arange(self.num_arms))
+        every_arm_once = arms.at[: self.num_arms].set(jnp.arange(self.num_arms, dtype=jnp.int32))
         return draws.shuffle(order_key, every_arm_once)
 
     def reset(self, key: Array, task: BanditTask) -> Array:
         return jnp.zeros((), jnp.int32)  # pulls done
 
     def observe(self, task: BanditTask, state: Array) -> Observation:
-        progress = (state / self.pulls)[None] if self.trial_input else jnp.zeros(0)
+        progress = (state / self.pulls)[None] if self.trial_input else jnp.zeros(0, jnp.float32)
         return Observation(progress, jnp.zeros((), jnp.int32))
 
     def step(
         self, key: Array, task: BanditTask, state: Array, action: Array
     ) -> tuple[Array, Array]:
         p_reward = jnp.where(action == task.good_arm, self.p_good, self.p_bad)
-        return state + 1, (jax.random.uniform(key) < p_reward).astype(jnp.float32)
+        chance = jax.random.uniform(key, dtype=jnp.float32)
+        return state + 1, (chance < p_reward).astype(jnp.float32)
 
     def expected_rewards(self, task: BanditTask, state: Array) -> Array:
-        return jnp.where(jnp.arange(self.num_arms) == task.good_arm, self.p_good, self.p_bad)
+        good = jnp.arange(self.num_arms) == task.good_arm
+        return jnp.where(good, self.p_good, self.p_bad).astype(jnp.float32)
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,6 @@ class OmniglotBandits(Bandits, DrawingWorld):
     """Omniglot bandits, section 4.2: a context is a class, and comes back as another drawing."""
 
     def with_barcodes(self) -> BarcodeBandits:
-        """The same bandits, recognised without fail."""
+        """Return the same bandits with contexts that are always recognised."""
         shared = {f.name: getattr(self, f.name) for f in fields(Bandits)}
         return BarcodeBandits(**shared, barcode_length=MAX_BARCODE_LENGTH)

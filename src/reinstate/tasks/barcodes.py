@@ -1,4 +1,4 @@
-"""Barcodes: contexts that come back exactly, and the worlds whose tasks they identify."""
+"""Contexts that come back exactly: barcodes, and the worlds whose tasks they identify."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +15,7 @@ MAX_BARCODE_LENGTH = 30  # barcodes are drawn as int32 numbers
 
 
 def check_barcodes(num: int, length: int) -> None:
+    """Refuse a length that does not give `num` distinct barcodes."""
     if not 1 <= length <= MAX_BARCODE_LENGTH:
         raise UserError(f"barcode_length must be 1 to {MAX_BARCODE_LENGTH}, not {length}")
     if num > 2**length - 1:
@@ -25,17 +26,17 @@ def check_barcodes(num: int, length: int) -> None:
 
 
 def barcodes(key: Array, num: int, length: int) -> Array:
-    """`num` distinct binary strings, uniformly without replacement, in random order, (num, length).
+    """Draw `num` distinct binary strings, uniformly without replacement, (num, length).
 
     The all-zero string is left out: it has no direction, so cosine distance cannot find it.
     """
     numbers = 1 + distinct_integers(key, num, 2**length - 1)
-    bits = (numbers[:, None] >> jnp.arange(length)[None, :]) & 1
+    bits = (numbers[:, None] >> jnp.arange(length, dtype=jnp.int32)[None, :]) & 1
     return bits.astype(jnp.float32)
 
 
 def distinct_integers(key: Array, num: int, limit: int) -> Array:
-    """`num` of range(limit), uniformly without replacement: the first steps of Fisher and Yates.
+    """Draw `num` of range(limit), uniformly without replacement, by the Fisher-Yates shuffle.
 
     Step i swaps places i and j ≥ i of an array that starts as 0, 1, 2, … Only the places that a
     swap has touched are kept, so that the cost is num², whatever the limit.
@@ -53,10 +54,10 @@ def distinct_integers(key: Array, num: int, limit: int) -> Array:
         drawn = look_up(j)
         return (places.at[i].set(j), contents.at[i].set(look_up(i))), drawn
 
-    i = jnp.arange(num)
+    i = jnp.arange(num, dtype=jnp.int32)
     j = draws.integers(key, num, i, limit)
-    nothing = jnp.full(num, -1)
-    _, drawn = jax.lax.scan(swap, (nothing, nothing), (i, j))
+    untouched = jnp.full(num, -1, jnp.int32)
+    _, drawn = jax.lax.scan(swap, (untouched, untouched), (i, j))
     return drawn
 
 
@@ -65,7 +66,7 @@ class BarcodeWorld(RecurringWorld):
     """A world whose contexts are barcodes."""
 
     barcode_length: int = 10
-    """Bits in a context."""
+    """Bits per context."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,8 +1,8 @@
-"""The contract every task keeps: a world of recurring tasks, as pure functions for one lane.
+"""The contract of every task: a world of recurring tasks, as pure functions for one lane.
 
 A world is a frozen dataclass of settings. It knows nothing of agents, memories or batches: callers
 `vmap` over lanes. There is no auto-reset, so that the three clocks (step, episode, epoch) stay
-visible to whoever drives it.
+visible to the caller. Integers are int32 and floats float32, also under jax_enable_x64.
 """
 
 import abc
@@ -13,11 +13,11 @@ from jax import Array
 
 class Observation(NamedTuple):
     features: Array  # (observation_size,) what every agent sees besides its last action and reward
-    context: Array  # () which row of `contexts(task)` is on show; −1: none
+    context: Array  # () the row of `contexts(task)` that is shown; −1: none
 
 
 class World(abc.ABC):
-    """A family of tasks and the way they recur; `task` is a sampled one, `state` its progress."""
+    """A family of tasks and how they recur; `task` is a sampled one, `state` its progress."""
 
     @property
     @abc.abstractmethod
@@ -42,75 +42,76 @@ class World(abc.ABC):
     @property
     @abc.abstractmethod
     def max_exposures(self) -> int:
-        """The most often one context can be shown in an epoch."""
+        """How often one context can be met in an epoch, at most."""
 
-    def unseen(self) -> "World":
-        """The world in which agents are judged: by default this one, on epochs never seen."""
+    def for_evaluation(self) -> "World":
+        """Return the world that agents are evaluated in; by default the one they learn in."""
         return self
 
     @abc.abstractmethod
     def sample_epoch(self, key: Array) -> Any:
-        """The tasks of one epoch: a NamedTuple of arrays whose leading axis is the episode.
+        """Draw the tasks of one epoch: a NamedTuple of arrays whose leading axis is the episode.
 
         It has at least `context_id` and `exposure`, both (episodes,) integers.
         """
 
-    def sample_while_learning(self, key: Array, done: Array) -> Any:
-        """As `sample_epoch`, for an agent that has a share `done` of its training behind it.
+    def sample_training_epoch(self, key: Array, progress: Array) -> Any:
+        """Draw an epoch to learn from, when the share `progress` of training is done.
 
-        The place of a curriculum; agents are judged on what `sample_epoch` gives.
+        Override it for a curriculum; evaluations call `sample_epoch`.
         """
         return self.sample_epoch(key)
 
     @abc.abstractmethod
     def reset(self, key: Array, task: Any) -> Any:
-        """The state in which an episode starts."""
+        """Return the state in which an episode starts."""
 
     @abc.abstractmethod
     def contexts(self, task: Any) -> Array:
-        """Every context that this episode can show, (shown, context_size).
+        """Return every context that this episode can show, (shown, context_size).
 
-        They are fixed for the episode, as the memory is: one read per row serves all steps.
+        They are fixed during the episode, as the memory is: one read per row serves all steps.
         """
 
     @abc.abstractmethod
-    def observe(self, task: Any, state: Any) -> Observation: ...
+    def observe(self, task: Any, state: Any) -> Observation:
+        """Return what an agent sees in `state`."""
 
     @property
     def writes_per_episode(self) -> int:
-        """Under how many contexts an episode is remembered."""
+        """How many contexts an episode is stored under."""
         return 1
 
-    def stored_under(self, task: Any, state: Any) -> Array:
-        """The rows of `contexts(task)` under which an episode that ends in `state` is remembered.
+    def keys_to_store(self, task: Any, state: Any) -> Array:
+        """Return the rows of `contexts(task)` to store an episode under that ends in `state`.
 
-        (writes_per_episode,) integers; by default the one on show.
+        (writes_per_episode,) integers; by default the one that is shown.
         """
         return self.observe(task, state).context[None]
 
     @abc.abstractmethod
     def step(self, key: Array, task: Any, state: Any, action: Array) -> tuple[Any, Array]:
-        """The next state and the reward."""
+        """Return the next state and the reward."""
 
     def trace(self, task: Any, state: Any) -> Any:
-        """What an analysis wants to know of a step besides action and reward; by default nothing.
+        """Return what analyses need of a step besides action and reward; by default nothing.
 
         A NamedTuple of arrays, taken before the step; evaluations record it, agents never see it.
         """
         return ()
 
     def new_history(self) -> Any:
-        """What the world itself keeps of an epoch, as it starts; by default nothing."""
+        """Return what the world keeps of an epoch, at its start; by default nothing."""
         return ()
 
-    def in_view_of(self, history: Any, task: Any) -> Any:
-        """The task as what happened earlier in the epoch has made it; by default as sampled."""
+    def update_task(self, history: Any, task: Any) -> Any:
+        """Update a task from what happened earlier in the epoch; by default leave it as sampled."""
         return task
 
-    def log(self, history: Any, task: Any, state: Any) -> Any:
-        """The history after an episode that ended in `state`."""
+    def update_history(self, history: Any, task: Any, state: Any) -> Any:
+        """Return the history after an episode that ended in `state`."""
         return history
 
     @abc.abstractmethod
     def expected_rewards(self, task: Any, state: Any) -> Array:
-        """The expected reward of each action now, (num_actions,); regret is measured from it."""
+        """Return the expected reward of each action now, (num_actions,), which defines regret."""

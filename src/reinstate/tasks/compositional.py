@@ -1,4 +1,4 @@
-"""Experiment 3: bandits whose arms, each with a stimulus of its own, recur in new combinations."""
+"""Experiment 3: bandits whose stimuli, one per arm, recur in new combinations."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self
@@ -23,15 +23,15 @@ class CompositionalTask(NamedTuple):
     classes: Array  # (2,) of both stimuli, high and low
     exposures: Array  # (2,) how often each was met before
     stimuli: Array  # (2, context_size) high and low
-    others: Array  # (exchanges, 2, context_size) what they give way to, one after the other
+    others: Array  # (exchanges, 2, context_size) that replace them, one after the other
     exchange: Array  # () probability of an exchange before a trial
 
 
 class Trial(NamedTuple):
     pulls: Array  # () done so far
     high_at: Array  # () the arm that shows the high-paying stimulus on this trial
-    query: Array  # () the stimulus that the memory is asked for
-    exchanged: Array  # (2,) how often each stimulus has given way to another
+    query: Array  # () HIGH or LOW: the stimulus that the memory is queried with
+    exchanged: Array  # (2,) how often each stimulus has been replaced
 
 
 class CompositionalTrace(NamedTuple):
@@ -47,44 +47,44 @@ class CompositionalBandits(World):
     - actions: two arms
     - reward: 1 with probability p_high on the arm of the high-paying stimulus, p_low on the other
     - observation: both stimuli, in the places of their arms, which change on every trial at random
-    - context: one of the two stimuli, drawn anew on every trial
+    - context: one of the two stimuli, drawn at random on every trial
     - episode: `pulls` trials with one high-paying and one low-paying class
-    - epoch: each of num_classes classes, half of them high-paying, comes back `repeats` times
-    - curriculum, off by default: early in training, stimuli give way to others of their kind within
-      an episode, and the memory is not asked for those. What is known of the one that stays must
-      then be of use beside a stranger, as it must when it comes back in another episode.
+    - epoch: each of num_classes classes, half of them high-paying, is met `repeats` times
+    - curriculum, off by default: early in training, stimuli are replaced by others of their kind
+      within an episode, and the memory is not queried with those. What is known of the stimulus
+      that stays must then help beside a new one, as when it comes back in another episode.
     """
 
     num_classes: int = 400
-    """Classes in an epoch, half of them high-paying."""
+    """Classes per epoch, half of them high-paying."""
     repeats: int = 5
     """Episodes in which each class takes part."""
     pulls: int = 10
-    """Trials in an episode."""
+    """Trials per episode."""
     p_high: float = 0.9
     """Reward probability of the high-paying stimulus."""
     p_low: float = 0.1
     """Reward probability of the low-paying stimulus."""
     stimuli: Literal["omniglot", "barcodes"] = "omniglot"
-    """What stimuli are: drawings, another one each time a class comes back, or barcodes."""
+    """What stimuli are: drawings, a different one each time a class comes back, or barcodes."""
     barcode_length: int = 10
-    """Bits of a barcode."""
+    """Bits per barcode."""
     scale: float = 1.0
-    """Length of a drawing's embedding."""
+    """Norm of a drawing's embedding."""
     stored: Literal["queried", "both"] = "queried"
     """The keys under which an episode is stored: the last stimulus queried, or both."""
     query: Literal["random", "high", "low"] = "random"
-    """The stimulus that the memory is asked for on a trial."""
+    """The stimulus that the memory is queried with on a trial."""
     judged_classes: int = 0
-    """Classes in the epochs that agents are judged on; 0: num_classes there too."""
+    """Classes per epoch of evaluation; 0: as many as num_classes."""
     exchange: float = 0.0
-    """Curriculum: probability that before a trial a stimulus gives way to another of its kind."""
+    """Curriculum: probability that a stimulus is replaced by another of its kind before a trial."""
     exchange_high: float = 0.9
-    """Curriculum: share of exchanges that take the high-paying stimulus."""
+    """Curriculum: share of exchanges that replace the high-paying stimulus."""
     exchanges: int = 5
-    """Curriculum: how often in an episode one stimulus may be exchanged."""
+    """Curriculum: how often one stimulus may be replaced in an episode."""
     exchange_until: float = 0.5
-    """Curriculum: the share of training after which nothing is exchanged any more."""
+    """Curriculum: the share of training after which nothing is replaced."""
 
     def __post_init__(self) -> None:
         require_positive(num_classes=self.num_classes, repeats=self.repeats, pulls=self.pulls)
@@ -96,7 +96,7 @@ class CompositionalBandits(World):
             raise UserError(f"judged_classes must be 0 or more, not {self.judged_classes}")
         for number in (self.num_classes, self.judged_classes):
             if number % 2:
-                raise UserError(f"classes must be even, half high and half low: {number}")
+                raise UserError(f"classes must be even, half high and half low, not {number}")
         if self.query not in ("random", "high", "low"):
             raise UserError(f"unknown query {self.query!r}: choose random, high or low")
         if self.stored not in ("queried", "both"):
@@ -136,19 +136,20 @@ class CompositionalBandits(World):
     def writes_per_episode(self) -> int:
         return 2 if self.stored == "both" else 1
 
-    def unseen(self) -> Self:
-        """Epochs of the size to be judged on, without the curriculum."""
+    def for_evaluation(self) -> Self:
+        """Return the world with epochs of judged_classes, without the curriculum."""
         judged = self.judged_classes or self.num_classes
         return replace(self, num_classes=judged, judged_classes=0, exchange=0.0)
 
     def sample_epoch(self, key: Array) -> CompositionalTask:
-        return self.sample_while_learning(key, jnp.ones(()))
+        return self.sample_training_epoch(key, jnp.ones(()))
 
-    def sample_while_learning(self, key: Array, done: Array) -> CompositionalTask:
+    def sample_training_epoch(self, key: Array, progress: Array) -> CompositionalTask:
         order_key, class_key, drawing_key = jax.random.split(key, 3)
         half = self.num_classes // 2
         bag = Bag(half, self.repeats)
-        classes = jax.vmap(bag.sample)(jax.random.split(order_key)) + jnp.array([[0], [half]])
+        first = jnp.array([[0], [half]], jnp.int32)  # class of each kind
+        classes = jax.vmap(bag.sample)(jax.random.split(order_key)) + first
         met = jax.vmap(exposures)(classes)  # (2, episodes)
         if self.stimuli == "omniglot":
             which = draws.shuffle(class_key, jnp.arange(NUM_CLASSES))[: self.num_classes]
@@ -156,10 +157,10 @@ class CompositionalBandits(World):
         else:
             shown = barcodes(class_key, self.num_classes, self.barcode_length)[classes]
         stimuli = jnp.moveaxis(shown, 0, 1)  # (episodes, 2, context_size)
-        # Stimuli give way to those of the episodes before: of the same epoch, and of their kind.
+        # Replace stimuli by those of the episodes before: of the same epoch, and of their kind.
         steps = range(1, self.exchanges + 1 if self.exchange else 1)
         others = [jnp.roll(stimuli, step, axis=0) for step in steps]
-        exchange = jnp.where(done < self.exchange_until, self.exchange, 0.0)
+        exchange = jnp.where(progress < self.exchange_until, self.exchange, 0.0)
         return CompositionalTask(
             classes[HIGH],
             met[HIGH],
@@ -167,7 +168,7 @@ class CompositionalBandits(World):
             met.T,
             stimuli,
             jnp.stack(others, axis=1) if others else stimuli[:, :0, None],
-            jnp.broadcast_to(exchange, stimuli.shape[:1]),
+            jnp.broadcast_to(exchange.astype(jnp.float32), stimuli.shape[:1]),
         )
 
     def reset(self, key: Array, task: CompositionalTask) -> Trial:
@@ -176,7 +177,7 @@ class CompositionalBandits(World):
     def _shuffle(self, key: Array, pulls: Array, exchanged: Array) -> Trial:
         high_at, query = draws.integers(key, 2, 0, 2)
         if self.query != "random":
-            query = jnp.full((), HIGH if self.query == "high" else LOW)
+            query = jnp.full((), HIGH if self.query == "high" else LOW, jnp.int32)
         return Trial(pulls, high_at, query, exchanged)
 
     def contexts(self, task: CompositionalTask) -> Array:
@@ -191,15 +192,15 @@ class CompositionalBandits(World):
         in_place = jnp.where(state.high_at == 0, stimuli, stimuli[::-1])
         return Observation(in_place.ravel(), context)
 
-    def stored_under(self, task: CompositionalTask, state: Trial) -> Array:
-        return jnp.array([HIGH, LOW]) if self.stored == "both" else state.query[None]
+    def keys_to_store(self, task: CompositionalTask, state: Trial) -> Array:
+        return jnp.array([HIGH, LOW], jnp.int32) if self.stored == "both" else state.query[None]
 
     def step(
         self, key: Array, task: CompositionalTask, state: Trial, action: Array
     ) -> tuple[Trial, Array]:
         pay_key, next_key = jax.random.split(key)
         p_reward = jnp.where(action == state.high_at, self.p_high, self.p_low)
-        reward = (jax.random.uniform(pay_key) < p_reward).astype(jnp.float32)
+        reward = (jax.random.uniform(pay_key, dtype=jnp.float32) < p_reward).astype(jnp.float32)
         exchanged = state.exchanged
         if self.exchange:
             exchange_key, next_key = jax.random.split(next_key)
@@ -216,4 +217,5 @@ class CompositionalBandits(World):
         return CompositionalTrace(state.query, task.classes, task.exposures)
 
     def expected_rewards(self, task: CompositionalTask, state: Trial) -> Array:
-        return jnp.where(jnp.arange(2) == state.high_at, self.p_high, self.p_low)
+        high = jnp.arange(2) == state.high_at
+        return jnp.where(high, self.p_high, self.p_low).astype(jnp.float32)

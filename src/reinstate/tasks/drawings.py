@@ -1,7 +1,7 @@
 """Contexts that never come back exactly: drawings of Omniglot characters, as embeddings.
 
-A context is a character class. Each time it comes back it shows another drawing of the same class.
-The embedder (reinstate.omniglot) never saw any of these classes.
+A context is a character class; each time it comes back, it shows a different drawing of that class.
+The embedder (reinstate.omniglot) was trained on none of these classes.
 """
 
 from dataclasses import dataclass, replace
@@ -26,21 +26,18 @@ ARRAY = "embeddings"  # the only one in such a file
 
 @cache
 def embeddings() -> np.ndarray:
-    """Load those of every shipped drawing, (classes, drawings, size), each of length 1."""
+    """Load the embeddings of all shipped drawings once, unit vectors (classes, drawings, size)."""
     return load_embeddings()
 
 
 def load_embeddings(path: Path = SHIPPED) -> np.ndarray:
-    """Load unit vectors (classes, drawings, size), by default of all evaluation drawings.
-
-    The file is in half precision; the vectors are normalised again.
-    """
+    """Load embeddings from a file in half precision, normalised to unit vectors again."""
     if not path.is_file():
-        raise UserError(f"{path} is no file: name one that a pretraining wrote")
+        raise UserError(f"{path} is no file: name one that reinstate pretrain wrote")
     arrays, _ = read_arrays(path, "restore it or name another")
     if set(arrays) != {ARRAY} or arrays[ARRAY].ndim != 3:
         raise UserError(
-            f"{path} holds no embeddings: name the embeddings.safetensors of a pretraining"
+            f"{path} holds no embeddings: name an embeddings.safetensors of reinstate pretrain"
         )
     found = arrays[ARRAY].astype(np.float32)
     return found / np.linalg.norm(found, axis=-1, keepdims=True)
@@ -52,6 +49,7 @@ def save_embeddings(path: Path, embeddings: np.ndarray) -> None:
 
 
 def check_drawings(num_classes: int, exposures: int, available: int = NUM_CLASSES) -> None:
+    """Refuse an epoch that needs more classes, or more drawings per class, than there are."""
     if num_classes > available:
         raise UserError(
             f"{num_classes} classes are needed and there are {available} to draw from:"
@@ -65,11 +63,11 @@ def check_drawings(num_classes: int, exposures: int, available: int = NUM_CLASSE
 
 
 def drawings_of(key: Array, which: Array, index: Array, exposure: Array) -> Array:
-    """The drawings that episodes show, without replacement within an epoch.
+    """Draw what the episodes of an epoch show, without replacement within a class.
 
     Episode n shows class which[index[n]] for the exposure[n]-th time, from 0.
     """
-    chance = jax.random.bits(key, (which.shape[0], NUM_DRAWINGS))
+    chance = jax.random.bits(key, (which.shape[0], NUM_DRAWINGS), jnp.uint32)
     order = jnp.argsort(chance, axis=1)  # of each class's drawings
     return jnp.asarray(embeddings())[which[index], order[index, exposure]]
 
@@ -79,11 +77,11 @@ class DrawingWorld(RecurringWorld):
     """A world whose contexts are Omniglot classes."""
 
     classes: Literal["training", "evaluation"] = "training"
-    """Which classes contexts come from: agents learn on the first and are judged on the second."""
+    """The classes that contexts come from: agents learn on the first, are judged on the second."""
     held_out: int = 3
-    """Every n-th class is kept for the evaluation; 0: both use all classes."""
+    """Every n-th class is held out for evaluation; 0: training and evaluation use all classes."""
     scale: float = 1.0
-    """Length of a drawing's embedding: to the memory it is all one, to L2RL+Context it is not."""
+    """Norm of a drawing's embedding; cosine recall ignores it, L2RL+Context does not."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,7 +106,8 @@ class DrawingWorld(RecurringWorld):
     def context_size(self) -> int:
         return EMBEDDING_SIZE
 
-    def unseen(self) -> Self:
+    def for_evaluation(self) -> Self:
+        """Return the world whose classes are the held-out ones."""
         return replace(self, classes="evaluation")
 
     def contexts_of(self, key: Array, index: Array, exposure: Array) -> Array:

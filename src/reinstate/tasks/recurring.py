@@ -1,4 +1,4 @@
-"""Worlds whose tasks come back whole, each identified by one context."""
+"""Worlds whose tasks recur, each identified by one context."""
 
 import abc
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from reinstate.tasks.base import World
 
 @dataclass(frozen=True)
 class RecurringWorld(World):
-    """What such worlds share: how many contexts there are, and how they recur.
+    """A world of num_contexts contexts whose order a process draws.
 
-    A task of such a world is a NamedTuple with `context_id`, `exposure` and `context`.
+    Its tasks are NamedTuples with `context_id`, `exposure` and `context`.
     """
 
     num_contexts: int = 10
-    """Distinct contexts in an epoch (under the urn: only as a factor of the epoch's length)."""
+    """Distinct contexts per epoch (under the urn: only a factor of the epoch's length)."""
     repeats: int = 10
-    """Episodes in an epoch for each context."""
+    """Episodes per context and epoch."""
     process: ProcessName = "bag"
-    """How contexts recur: bag (without replacement, the paper) or urn (rich get richer)."""
+    """How contexts recur: bag (without replacement, the paper) or urn (the rich get richer)."""
     alpha: float = 3.0
     """The urn's concentration: how often it draws a new task."""
 
@@ -33,6 +33,7 @@ class RecurringWorld(World):
 
     @property
     def sequence(self) -> Process:
+        """The process that draws the order of contexts."""
         return make_process(self.process, self.num_contexts, self.repeats, self.alpha)
 
     @property
@@ -45,10 +46,10 @@ class RecurringWorld(World):
 
     @abc.abstractmethod
     def contexts_of(self, key: Array, index: Array, exposure: Array) -> Array:
-        """The context shown in each episode, given its task index and exposure."""
+        """Return the context shown in each episode, given its task index and exposure."""
 
     def sample_contexts(self, key: Array) -> tuple[Array, Array, Array]:
-        """Task index, exposure and context of each episode of an epoch."""
+        """Draw the task index, exposure and context of each episode of an epoch."""
         order_key, context_key = jax.random.split(key)
         index = self.sequence.sample(order_key)
         exposure = exposures(index)

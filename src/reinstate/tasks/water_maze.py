@@ -1,4 +1,4 @@
-"""Experiment 4: a contextual water maze, where the context tells where the goal is hidden."""
+"""Experiment 4: a contextual water maze, whose context tells where the goal is hidden."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -31,10 +31,10 @@ class MazeTrace(NamedTuple):
 class WaterMaze(BarcodeWorld):
     """Contextual water maze, section 4.4.
 
-    - actions: left, right, up, down; a move into a wall stays put
+    - actions: left, right, up, down; a move into a wall changes nothing
     - reward: 1 for reaching the goal, after which the agent respawns at random
     - observation: its coordinates (x, y), scaled to −1 … 1
-    - context: a barcode, the same on every step; it owns the goal's place
+    - context: a barcode, the same on every step; it determines the goal's place
     - episode: `steps` moves in one context
     - epoch: num_contexts × repeats episodes, in an order drawn by the process
     """
@@ -44,9 +44,9 @@ class WaterMaze(BarcodeWorld):
     width: int = 4
     """Columns of the grid."""
     steps: int = 20
-    """Moves in an episode."""
+    """Moves per episode."""
     goals: Literal["distinct", "independent"] = "distinct"
-    """Whether every context has a goal of its own, or each goal is drawn by itself."""
+    """Whether goals are drawn distinct for every context, or independently."""
     start: Literal["elsewhere", "anywhere"] = "elsewhere"
     """Where episodes start and agents respawn: any cell but the goal, or any cell."""
 
@@ -96,12 +96,12 @@ class WaterMaze(BarcodeWorld):
 
     def _spawn(self, key: Array, task: MazeTask) -> Array:
         if self.start == "anywhere":
-            return jax.random.randint(key, (), 0, self.num_cells)
-        cell = jax.random.randint(key, (), 0, self.num_cells - 1)
+            return jax.random.randint(key, (), 0, self.num_cells, jnp.int32)
+        cell = jax.random.randint(key, (), 0, self.num_cells - 1, jnp.int32)
         return cell + (cell >= task.goal)  # the cells but the goal, in order
 
     def observe(self, task: MazeTask, state: Array) -> Observation:
-        span = jnp.array([max(self.width - 1, 1), max(self.height - 1, 1)])
+        span = jnp.array([max(self.width - 1, 1), max(self.height - 1, 1)], jnp.int32)
         place = jnp.array([state % self.width, state // self.width])
         return Observation(2 * place / span - 1, jnp.zeros((), jnp.int32))
 
@@ -111,7 +111,7 @@ class WaterMaze(BarcodeWorld):
         return jnp.where(found, self._spawn(key, task), cell), found.astype(jnp.float32)
 
     def _move(self, cell: Array) -> Array:
-        """The cells that each action leads to, (actions,)."""
+        """Return the cell that each action leads to, (actions,)."""
         x, y = cell % self.width, cell // self.width
         left, right = jnp.maximum(x - 1, 0), jnp.minimum(x + 1, self.width - 1)
         up, down = jnp.maximum(y - 1, 0), jnp.minimum(y + 1, self.height - 1)
