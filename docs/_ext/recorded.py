@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from readme_tables import TABLES
-from reinstate.baselines.optimum import OPTIMA, solve
 from reinstate.cli.tables import as_text
+from reinstate.experiments import EXPERIMENTS
 from reinstate.files import read_json
 from reinstate.runs.provenance import repeatable
 
@@ -82,7 +82,8 @@ def values_table(values: dict[str, Any]) -> str:
 
 def solved_table(name: str) -> str:
     """The optimum of an experiment's default settings, solved while the page is built."""
-    return values_table(solve(name, OPTIMA[name].task()))
+    experiment = EXPERIMENTS[name]
+    return values_table(experiment.optimum(experiment.world()))
 
 
 def command_block(*documents: dict[str, Any]) -> str:

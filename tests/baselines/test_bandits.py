@@ -1,5 +1,4 @@
 import math
-import time
 from collections.abc import Callable
 from itertools import permutations, product
 
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from reinstate.baselines import bandits
 from reinstate.baselines.bandits import compositional, one_exposure, own_memory
 from reinstate.baselines.elimination import _assignments, _subsets, elimination
+from reinstate.errors import TooLarge
 
 
 def test_one_exposure_of_the_paper() -> None:
@@ -217,12 +217,6 @@ def test_compositional_epochs_against_every_order_of_the_bags(
     assert found.novel == pytest.approx(one_exposure(2, 6, 0.8, 0.3))
 
 
-def test_default_settings_are_quick() -> None:
-    start = time.perf_counter()
-    one_exposure(), own_memory(), own_memory(p_good=0.8, p_bad=0.3), elimination(), compositional()
-    assert time.perf_counter() - start < 10
-
-
 @pytest.mark.parametrize(
     ("call", "setting"),
     [
@@ -238,11 +232,9 @@ def test_default_settings_are_quick() -> None:
     ],
 )
 def test_too_large_is_refused_before_it_starts(call: Callable[[], object], setting: str) -> None:
-    start = time.perf_counter()
-    with pytest.raises(ValueError, match=r"too large to solve, \d\.\de\+\d+ .* lower") as error:
+    with pytest.raises(TooLarge, match=r"too large to solve, \d\.\de\+\d+ .* lower") as error:
         call()
     assert setting in str(error.value).split("lower")[1] and "\n" not in str(error.value)
-    assert time.perf_counter() - start < 2
 
 
 def test_the_size_estimate_bounds_the_beliefs() -> None:

@@ -1,4 +1,3 @@
-import time
 from collections.abc import Callable
 from itertools import product
 
@@ -11,6 +10,7 @@ from reinstate.baselines.gittins import (
     finite_horizon_index,
     finite_horizon_table,
 )
+from reinstate.errors import TooLarge
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,6 @@ def test_play_of_the_one_good_arm_bandit() -> None:
     assert play(discounted_table(10), means, 10, seed=1) / 10 == pytest.approx(0.440, abs=0.004)
 
 
-def test_default_tables_are_quick() -> None:
-    start = time.perf_counter()
-    discounted_table(100)
-    finite_horizon_table(10, 100)
-    assert time.perf_counter() - start < 10
-
-
 @pytest.mark.parametrize(
     ("call", "advice"),
     [
@@ -152,11 +145,9 @@ def test_default_tables_are_quick() -> None:
     ],
 )
 def test_too_large_is_refused_before_it_starts(call: Callable[[], object], advice: str) -> None:
-    start = time.perf_counter()
-    with pytest.raises(ValueError, match=r"too large to solve: \d\.\de\+\d+ states") as error:
+    with pytest.raises(TooLarge, match=r"too large to solve: \d\.\de\+\d+ states") as error:
         call()
     assert advice in str(error.value) and "\n" not in str(error.value)
-    assert time.perf_counter() - start < 2
 
 
 @pytest.mark.parametrize(

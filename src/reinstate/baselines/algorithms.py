@@ -17,9 +17,8 @@ from scipy import stats
 
 from reinstate.agent import Decision
 from reinstate.baselines import gittins
-from reinstate.cell import Gates
 from reinstate.devices import over_seeds
-from reinstate.errors import UserError
+from reinstate.errors import TooLarge
 from reinstate.evaluation import Evaluation, Record, evaluate
 from reinstate.memory import DND
 from reinstate.tasks.bandits import BarcodeBandits
@@ -49,7 +48,7 @@ def make_tables(num_arms: int, pulls: int, exposures: int, discount: float = 0.9
     """Tables for arms pulled up to n = pulls × exposures times: n² numbers, Thompson's n³ / 2."""
     most = pulls * exposures
     if most > MAX_PULLS:
-        raise UserError(
+        raise TooLarge(
             f"bandit algorithms with memory need tables for {most} pulls of an arm and {MAX_PULLS}"
             " are feasible: lower pulls or repeats"
         )
@@ -120,9 +119,7 @@ class BanditAlgorithm(eqx.Module):
             state.pulls + jnp.where(first, 0, 1),
             context,
         )
-        nothing = jnp.zeros(1)
-        gates = Gates(nothing, nothing, nothing, nothing)
-        return state, Decision(self._logits(state), jnp.zeros(()), gates)
+        return state, Decision(self._logits(state), jnp.zeros(()))
 
     def _logits(self, state: Counts) -> Array:
         s, f = state.successes.astype(jnp.int32), state.failures.astype(jnp.int32)

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reinstate.errors import TooLarge
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
@@ -48,7 +50,7 @@ def one_exposure(
     most as many as multisets of per-arm (successes, failures), or of successes - failures if
     p_good + p_bad = 1: exp(O(pulls^(2/3))), or exp(O(pulls^(1/2))), until num_arms bounds them to a
     power of pulls. Cost and memory O(beliefs num_arms): 10 arms and 10 pulls take 20 ms. Raises
-    ValueError beyond `MAX_BELIEF_CELLS`; `own_memory` reaches further.
+    TooLarge beyond `MAX_BELIEF_CELLS`; `own_memory` reaches further.
     """
     check_arms(num_arms, pulls, p_good, p_bad)
     if num_arms == 1 or p_good == p_bad:
@@ -133,7 +135,7 @@ def own_memory(
         P(pull t is on the good arm) = sum_{k, m} P_good(M(k) = m) P(sum_j N_j = t - k)
 
     with independent N_j. With T = pulls exposures there are T levels m if p_good + p_bad = 1, at
-    most T^2 / 4 otherwise; cost O(levels T (T + num_arms^2)), memory O(levels T). Raises ValueError
+    most T^2 / 4 otherwise; cost O(levels T (T + num_arms^2)), memory O(levels T). Raises TooLarge
     beyond `MAX_OPERATIONS`: at 10 arms, T = 350 is within it, and 1,700 if p_good + p_bad = 1.
     """
     check_arms(num_arms, pulls, p_good, p_bad, exposures=exposures)
@@ -217,7 +219,7 @@ def compositional(
         mean = known - (known - novel) mean_t u_t^2,
         first exposure = known - (known - novel) sum_t u_t^2 / sum_t u_t,   later ones = known.
 
-    Cost O(N) and that of `own_memory` with one exposure, which also raises its ValueError.
+    Cost O(N) and that of `own_memory` with one exposure, which also raises its TooLarge.
     """
     check_arms(2, pulls, p_high, p_low, num_classes=num_classes, exposures=exposures)
     novel = float(own_memory(2, pulls, p_high, p_low, exposures=1)[0])
@@ -240,6 +242,6 @@ def check_arms(num_arms: int, pulls: int, p_good: float, p_bad: float, **counts:
 
 def check_size(what: str, size: float, unit: str, limit: float, settings: str) -> None:
     if size > limit:
-        raise ValueError(
+        raise TooLarge(
             f"{what}: too large to solve, {size:.1e} {unit} (limit {limit:.0e}); lower {settings}"
         )

@@ -44,7 +44,7 @@ def elimination(
     the sum by recursion over subsets of arms. It pulls greedily on that posterior, which maximises
     the reward of the episode at hand; exploring for the sake of other contexts could add to it.
     Cost O(epochs exposures num_arms^2 (2^num_arms + pulls)), memory O(epochs (2^num_arms +
-    exposures num_arms)). Raises ValueError beyond `MAX_OPERATIONS`.
+    exposures num_arms)). Raises TooLarge beyond `MAX_OPERATIONS`.
     """
     check_arms(num_arms, pulls, p_good, p_bad, exposures=exposures)
     if epochs < 2:

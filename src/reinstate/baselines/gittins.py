@@ -21,6 +21,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from reinstate.errors import TooLarge
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
@@ -38,7 +40,7 @@ def discounted_index(
     The recursion of the module runs over N further pulls, after which the posterior mean is taken
     for the truth. That loses at most gamma^N / (1 - gamma) times half a posterior standard
     deviation, which fixes N ~ log(1 / tolerance) / (1 - gamma): 117 at gamma = .9, 1,330 at .99.
-    Cost O(N^2) a round, memory O(N). Raises ValueError where N^2 / 2 exceeds `MAX_CELLS`.
+    Cost O(N^2) a round, memory O(N). Raises TooLarge where N^2 / 2 exceeds `MAX_CELLS`.
     """
     _check_prior(a, b)
     depth = _depth(discount, tolerance)
@@ -57,7 +59,7 @@ def discounted_table(
 
     Entries with successes + failures > pulls are NaN. Each of the pulls^2 / 2 entries is calibrated
     by itself: cost O(pulls^2 N^2) a round with the N of `discounted_index`, memory O(pulls^2 + N).
-    Raises ValueError where that exceeds `MAX_CELLS`.
+    Raises TooLarge where that exceeds `MAX_CELLS`.
     """
     _check_prior(a, b)
     _require(pulls >= 0, f"pulls must not be negative, got {pulls}")
@@ -89,7 +91,7 @@ def finite_horizon_table(
 
     `pulls` is `pulls_left` unless told; a player that carries counts over exposures needs more.
     table[0] and entries with successes + failures > pulls are NaN. Cost O(pulls^2 pulls_left^3) a
-    round, memory O(pulls^2 pulls_left). Raises ValueError where that exceeds `MAX_CELLS`.
+    round, memory O(pulls^2 pulls_left). Raises TooLarge where that exceeds `MAX_CELLS`.
     """
     _require(pulls_left >= 1, f"pulls_left must be at least 1, got {pulls_left}")
     _check_prior(a, b)
@@ -189,11 +191,11 @@ def _check_prior(a: float, b: float) -> None:
 def _check_cells(states: float, horizon: int, advice: str) -> None:
     # At least 50 cells a state: beneath that, memory is what binds.
     cells = states * max(50, horizon * (horizon + 1) / 2)
-    _require(
-        cells <= MAX_CELLS,
-        f"Gittins indices too large to solve: {cells:.1e} states of the recursion,"
-        f" the limit is {MAX_CELLS:.0e}; {advice}",
-    )
+    if cells > MAX_CELLS:
+        raise TooLarge(
+            f"Gittins indices too large to solve: {cells:.1e} states of the recursion,"
+            f" the limit is {MAX_CELLS:.0e}; {advice}"
+        )
 
 
 def _require(condition: bool, message: str) -> None:

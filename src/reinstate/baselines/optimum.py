@@ -1,24 +1,24 @@
-"""The exact optimum of every experiment, for any settings of its task.
+"""The optimum of each experiment's task, whatever its settings, as a dict of values by name.
 
-Values are reward an episode (in the maze: goals), but for the maze's `steps_…`. What is simulated,
-not exact, says so in its name and comes with the half width of its 95% interval.
+Values are reward per episode (in the maze: goals), except for the maze's `steps_…`. What is
+simulated, not exact, says so in its name and comes with the half width of its 95% interval. A task
+that cannot be solved raises Unsolvable.
 """
 
-from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from reinstate.baselines.bandits import compositional, one_exposure, own_memory
 from reinstate.baselines.elimination import elimination
-from reinstate.baselines.two_step import TwoStep, good_state_probability, two_step_optimum
+from reinstate.baselines.two_step import TwoStep, good_state_probability, ideal_observers
 from reinstate.baselines.water_maze import (
     random_walk_goals,
     water_maze_bounds,
     water_maze_optimum,
 )
-from reinstate.errors import UserError, nearest
+from reinstate.errors import TooLarge, Unsolvable
 from reinstate.tasks.bandits import BarcodeBandits, OmniglotBandits
 from reinstate.tasks.compositional import CompositionalBandits
 from reinstate.tasks.two_step import EpisodicTwoStep
@@ -28,6 +28,7 @@ Values = dict[str, Any]
 
 
 def bandit_optimum(task: BarcodeBandits) -> Values:
+    """Return what is best without memory, with memory of the own context, and of all contexts."""
     arms = task.num_arms, task.pulls, task.p_good, task.p_bad
     chance = (task.p_good + (task.num_arms - 1) * task.p_bad) / task.num_arms
     values: Values = {
@@ -35,7 +36,7 @@ def bandit_optimum(task: BarcodeBandits) -> Values:
         "without_memory": task.pulls * one_exposure(*arms),
     }
     if task.process != "bag":
-        return values  # an urn's contexts come back ever so often: no fixed number of exposures
+        return values  # an urn has no fixed number of exposures per context
     by_exposure = task.pulls * own_memory(*arms, exposures=task.repeats)
     values["own_memory"] = float(np.mean(by_exposure))
     values["own_memory_by_exposure"] = by_exposure.tolist()
@@ -50,12 +51,13 @@ def bandit_optimum(task: BarcodeBandits) -> Values:
 
 
 def omniglot_optimum(task: OmniglotBandits) -> Values:
-    """As if every class were recognised: retrieval that fails can only cost."""
+    """Return the optimum if every class is recognised, an upper bound: failures only cost."""
     return bandit_optimum(task.with_barcodes())
 
 
 def compositional_optimum(task: CompositionalBandits) -> Values:
-    task = task.for_evaluation()  # the size of epochs that agents are judged on
+    """Return what is best if both stimuli are novel, if either is known, and over an epoch."""
+    task = task.for_evaluation()
     half = task.num_classes // 2  # high-paying, and as many low-paying
     found = compositional(half, task.repeats, task.pulls, task.p_high, task.p_low)
     return {
@@ -68,19 +70,13 @@ def compositional_optimum(task: CompositionalBandits) -> Values:
 
 
 def maze_optimum(task: WaterMaze) -> Values:
+    """Return the optimum, or upper bounds under the same names where the maze is too large."""
     if task.start != "elsewhere":
-        raise ValueError("the maze is solved for starts elsewhere than the goal: use that start")
-    return asdict(water_maze_optimum(task.height, task.width, task.steps, task.repeats))
-
-
-def maze_optimum_or_bounds(task: WaterMaze) -> Values:
-    """As `maze_optimum`; upper bounds under the same names where the maze is too large for it."""
+        raise Unsolvable("mazes are solved for starts elsewhere than the goal: use start elsewhere")
     try:
-        return maze_optimum(task)
-    except ValueError as error:
-        if "too large" not in str(error):
-            raise
-    found = water_maze_bounds(task.height, task.width, task.steps, task.repeats)
+        return asdict(water_maze_optimum(task.height, task.width, task.steps, task.repeats))
+    except TooLarge:
+        found = water_maze_bounds(task.height, task.width, task.steps, task.repeats)
     return {
         "bounds": asdict(found),
         "random_walk": random_walk_goals(task.height, task.width, task.steps),
@@ -91,15 +87,15 @@ def maze_optimum_or_bounds(task: WaterMaze) -> Values:
     }
 
 
-def two_step_values(task: EpisodicTwoStep) -> Values:
-    """Reward an episode of ideal observers; of the incremental ones by simulation."""
+def two_step_optimum(task: EpisodicTwoStep) -> Values:
+    """Return the rewards of ideal observers; those of the incremental ones are simulated."""
     odds = task.p_common, task.p_reversal, task.p_high, task.p_low
     if task.cued == 0:
         rules = TwoStep(*odds, task.uncued)
         return {"uncued": float(np.mean(rules.pay(good_state_probability(rules))))}
     if task.cues != "uniform":
-        raise ValueError("cued episodes are solved for cues drawn uniformly: use cues uniform")
-    found = two_step_optimum(*odds, task.uncued, task.cued)
+        raise Unsolvable("cued episodes are solved for cues drawn uniformly: use cues uniform")
+    found = ideal_observers(*odds, task.uncued, task.cued)
     share = task.cued / task.episodes_per_epoch
 
     def over_epoch(cued: float) -> float:
@@ -115,31 +111,3 @@ def two_step_values(task: EpisodicTwoStep) -> Values:
         "without_memory": over_epoch(found.counting_cued.mean),
         "chance": (task.p_high + task.p_low) / 2,
     }
-
-
-class Optimum(NamedTuple):
-    task: Any  # the dataclass of its settings
-    solve: Callable[[Any], Values]
-
-
-OPTIMA = {
-    "barcode-bandits": Optimum(BarcodeBandits, bandit_optimum),
-    "omniglot-bandits": Optimum(OmniglotBandits, omniglot_optimum),
-    "compositional-bandits": Optimum(CompositionalBandits, compositional_optimum),
-    "water-maze": Optimum(WaterMaze, maze_optimum),
-    "two-step": Optimum(EpisodicTwoStep, two_step_values),
-}
-
-
-def find_optimum(name: str) -> Optimum:
-    if name not in OPTIMA:
-        raise UserError(nearest("experiment", name, OPTIMA))
-    return OPTIMA[name]
-
-
-def solve(name: str, task: Any) -> Values:
-    """The optimum's values; a setting that cannot be solved is a UserError before it starts."""
-    try:
-        return find_optimum(name).solve(task)
-    except ValueError as error:
-        raise UserError(str(error)) from None

@@ -43,6 +43,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reinstate.errors import Unsolvable
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
@@ -63,7 +65,7 @@ class TwoStep:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must lie in [0, 1], got {getattr(self, name)}")
         if self.p_low > self.p_high:
-            raise ValueError(f"p_low {self.p_low} must not exceed p_high {self.p_high}")
+            raise Unsolvable(f"p_low {self.p_low} exceeds p_high {self.p_high}: swap the two")
         for name in ("uncued", "cued"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -88,8 +90,8 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class TwoStepOptimum:
-    """Reward an episode. Exact but for the two estimates, which carry their standard error."""
+class IdealObservers:
+    """Reward per episode: exact, except for the two estimates with their standard errors."""
 
     uncued: float  # every observer's: without a cue there is nothing to recall
     episodic_cued: float
@@ -97,7 +99,7 @@ class TwoStepOptimum:
     counting_cued: Estimate
 
 
-def two_step_optimum(
+def ideal_observers(
     p_common: float = 0.8,
     p_reversal: float = 0.1,
     p_high: float = 0.9,
@@ -106,11 +108,11 @@ def two_step_optimum(
     cued: int = 50,
     epochs: int = 50_000,
     seed: int = 0,
-) -> TwoStepOptimum:
-    """All observers of one task. `epochs` and `seed` are those of the simulated estimates."""
+) -> IdealObservers:
+    """Score all observers of one task; `epochs` and `seed` are those of the simulated estimates."""
     task = TwoStep(p_common, p_reversal, p_high, p_low, uncued, cued)
     g = good_state_probability(task)
-    return TwoStepOptimum(
+    return IdealObservers(
         uncued=float(np.mean(task.pay(g))),
         episodic_cued=episodic_cued(task, g),
         incremental_cued=incremental_cued(task, g, epochs=epochs, seed=seed),

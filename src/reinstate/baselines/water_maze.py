@@ -25,6 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from reinstate.errors import TooLarge
+
 Floats = NDArray[np.float64]
 Cells = NDArray[np.uint64]  # sets of cells, a bit for each
 Path = tuple[float, list[int]]  # summed gain, cells entered
@@ -158,7 +160,7 @@ def best_search(height: int, width: int, gain: Floats) -> float:
     Only connected W can occur: 11,506 in a 4x4 maze, not 2^16, but 2.3 million in 5x5 and about
     a billion in 6x6. With N_k of them, time goes as cells * sum_k N_k (steps - k + 2), memory as
     8 bytes * cells * N_k (steps - k + 2) for two neighbouring k: at 20 steps 0.1 s and 5 MB for
-    4x4, 15 s and 1 GB for 5x5. Raises ValueError before solving where that is too large.
+    4x4, 15 s and 1 GB for 5x5. Raises TooLarge before solving where that is too large.
     """
     steps, cells = len(gain) - 1, height * width
     levels = _visited_sets(height, width, steps)
@@ -244,7 +246,7 @@ def _distances(height: int, width: int, steps: int) -> NDArray[np.int64]:
     """Manhattan distances (cells, cells)."""
     cells = _count_cells(height, width, steps)
     if cells > MAX_CELLS:
-        raise ValueError(
+        raise TooLarge(
             f"a {height}x{width} water maze is too large even for bounds: {cells:,} cells, over "
             f"{MAX_CELLS:,}, would take {cells**2 * 6e-8:.3g} GB and hours; lower height or width"
         )
@@ -283,14 +285,14 @@ def _table_size(counts: list[float], cells: int, steps: int) -> tuple[float, flo
     return 8 * float((level[1:] + level[:-1]).max()), float(level.sum())
 
 
-def _too_large(height: int, width: int, steps: int, counts: list[float]) -> ValueError:
+def _too_large(height: int, width: int, steps: int, counts: list[float]) -> TooLarge:
     """Says what the maze would need, from the numbers of sets of 1, 2, ... cells counted so far."""
     cells, k, ratio, counts = height * width, len(counts), counts[-1] / counts[-2], counts[:]
     for j in range(k, min(cells - 1, steps)):
         # The ratio of neighbouring counts falls about linearly to 0 as cells run out.
         counts.append(counts[-1] * ratio * (cells - j) / (cells - k))
     table_bytes, entries = _table_size(counts, cells, steps)
-    return ValueError(
+    return TooLarge(
         f"a {height}x{width} water maze with {steps} steps is too large to solve exactly: "
         f"about {sum(counts):.0e} sets of visited cells, {table_bytes / 1e9:.3g} GB and "
         f"{entries * SECONDS_PER_ENTRY:.3g} s; lower height, width or steps (bounds at any size: "
