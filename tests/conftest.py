@@ -2,13 +2,16 @@
 
 import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jax
 import pytest
 from hypothesis import settings
 
 from reinstate import devices
-from spoken import Command, in_this_process
+
+if TYPE_CHECKING:
+    from spoken import Command
 
 # A silent broadcast between ranks is the commonest way for a batch axis to go missing.
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -28,7 +31,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 @pytest.fixture
 def command(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Command:
+) -> "Command":
     """`main` in this process and an empty folder."""
     monkeypatch.setattr(devices, "use_all_cores", lambda: None)  # JAX runs already
+    from spoken import in_this_process
+
     return in_this_process(capfd, monkeypatch, tmp_path)

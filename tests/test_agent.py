@@ -107,7 +107,7 @@ def test_a_decision_has_a_logit_for_each_action_and_a_value(name: str) -> None:
     _, decision = act(make(name))
     assert decision.logits.shape == (3,)
     assert decision.value.shape == ()
-    assert decision.gates.r.shape == (5,)
+    assert decision.report["r"].shape == (5,)
 
 
 def test_the_heads_read_the_new_h() -> None:

@@ -13,7 +13,7 @@ import pytest
 from reinstate.agent import make_agent
 from reinstate.analysis.lesions import Misfiled
 from reinstate.errors import UserError
-from reinstate.evaluation import Arena, Evaluation, Record, evaluate, evaluate_in
+from reinstate.evaluation import Condition, Evaluation, Record, evaluate, evaluate_in
 from reinstate.memory import DND, Memory
 from reinstate.runs.reproduce import load_state, record_of
 from tiny import TINY, trained_run
@@ -37,9 +37,9 @@ def uniform() -> Record:
 def test_shapes(uniform: Record) -> None:
     episodes, steps = 6, 3
     assert uniform.context_id.shape == uniform.exposure.shape == (EPOCHS, episodes)
-    for leaf in jax.tree.leaves(uniform.outcome_gates):
+    for leaf in jax.tree.leaves(uniform.outcome):
         assert leaf.shape == (EPOCHS, episodes)
-    others = [getattr(uniform, name) for name in Record._fields[2:] if name != "outcome_gates"]
+    others = [getattr(uniform, name) for name in Record._fields[2:] if name != "outcome"]
     for leaf in jax.tree.leaves(others):
         assert leaf.shape == (EPOCHS, episodes, steps)
 
@@ -89,7 +89,7 @@ def test_the_memory_finds_a_context_that_comes_back(uniform: Record) -> None:
     novel = ~known
     novel[:, 0] = False
     assert (uniform.distance[novel] > 0.01).all()
-    for gate in (uniform.gates.i, uniform.gates.f, uniform.gates.r):
+    for gate in (uniform.report["i"], uniform.report["f"], uniform.report["r"]):
         assert ((gate > 0) & (gate < 1)).all()
 
 
@@ -108,7 +108,7 @@ def judged(dnd: DND, *recall: float) -> list[Record]:
 
     @eqx.filter_jit
     def judge(share: Any) -> Record:
-        arena = Arena(TINY.task, dnd, share)
+        arena = Condition(TINY.task, dnd, share)
         return evaluate_in(arena, agent, Evaluation(epochs=40), jnp.array(1))
 
     return [jax.tree.map(np.asarray, judge(jnp.array(share))) for share in recall]

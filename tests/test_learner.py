@@ -11,13 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reinstate.agent import Network
-from reinstate.cell import Gates
+from reinstate.agent import AGENTS, Network
 from reinstate.devices import over_seeds
 from reinstate.errors import UserError
 from reinstate.learner import A2C, EpochMetrics, Learner, TrainState, a2c_loss, returns
 from reinstate.memory import DND
-from reinstate.rollout import Step, new_lives, play
+from reinstate.rollout import Step, play, start_lanes
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.compositional import CompositionalBandits
 
@@ -34,7 +33,8 @@ def learner(
     world: BarcodeBandits = WORLD,
     network: Network = NETWORK,
 ) -> Learner:
-    return Learner(world, agent, network, DND(capacity=4), settings)
+    make = partial(AGENTS[agent], world, network)
+    return Learner(world, make, DND(capacity=4), settings)
 
 
 @cache
@@ -72,7 +72,7 @@ def test_loss_of_two_steps_worked_by_hand() -> None:
         reward=jnp.array([1.0, 2.0]),
         expected_reward=zeros,
         best_expected_reward=zeros,
-        gates=Gates(zeros, zeros, zeros, zeros),
+        report={},
         distance=zeros,
         retrieved=zeros,
         trace=(),
@@ -90,7 +90,7 @@ def test_policy_loss_does_not_train_the_value() -> None:
         zeros = jnp.zeros(1)
         steps = Step(
             jnp.zeros((1, 2)), value, jnp.array([0]), jnp.ones(1), zeros, zeros,
-            Gates(zeros, zeros, zeros, zeros), zeros, zeros, (),
+            {}, zeros, zeros, (),
         )  # fmt: skip
         return a2c_loss(steps, A2C(value_cost=0.3), jnp.array(0.0))[0]
 
@@ -99,7 +99,7 @@ def test_policy_loss_does_not_train_the_value() -> None:
 
 def test_entropy_cost_is_annealed_over_all_of_training() -> None:
     one = learner(A2C(epochs=5, entropy_cost=1.0, entropy_cost_end=0.0))
-    costs = np.concatenate([one._entropy_cost(one._done(jnp.array(e))) for e in range(5)])
+    costs = np.concatenate([one._entropy_cost(one._progress(jnp.array(e))) for e in range(5)])
     np.testing.assert_allclose(costs, 1 - np.arange(20) / 20, rtol=1e-6)
 
 
@@ -165,7 +165,7 @@ def test_bad_settings_are_refused(settings: dict[str, float], message: str) -> N
 def test_recall_is_switched_on_once(share: float, withheld: int) -> None:
     one = learner(A2C(epochs=5, recall_from=share))  # four updates an epoch
     recall = np.concatenate(
-        [jnp.broadcast_to(one._recall(one._done(jnp.array(e))), 4) for e in range(5)]
+        [jnp.broadcast_to(one._recall(one._progress(jnp.array(e))), 4) for e in range(5)]
     )
     np.testing.assert_array_equal(recall, [0.0] * withheld + [1.0] * (20 - withheld))
 
@@ -175,7 +175,7 @@ def test_tasks_follow_the_curriculum_through_training(monkeypatch: pytest.Monkey
     world = CompositionalBandits(
         num_classes=4, repeats=2, pulls=2, stimuli="barcodes", exchange=0.5, exchange_until=0.55
     )
-    one = Learner(world, "epl2rl", NETWORK, DND(capacity=4), replace(SETTINGS, epochs=4))
+    one = learner(replace(SETTINGS, epochs=4), world=world)
 
     def look(carry: Any, segment: Any) -> tuple[Any, EpochMetrics]:
         """In place of an update."""
@@ -197,7 +197,7 @@ def test_worlds_with_a_curriculum_can_be_learned_without_it() -> None:
     """What nothing gives way to is an empty array, and is dealt to the segments all the same."""
     world = CompositionalBandits(num_classes=4, repeats=2, pulls=2, stimuli="barcodes")
     settings = replace(SETTINGS, episodes_per_update=2)
-    one = Learner(world, "epl2rl", NETWORK, DND(capacity=4), settings)
+    one = learner(settings, world=world)
     before = jax.eval_shape(one.init, jnp.array(0))
     assert jax.eval_shape(one.train_epoch, before)[0] == before
 
@@ -258,18 +258,25 @@ def test_an_agent_that_outlives_episodes_is_carried_to_the_next_segment() -> Non
     tasks: Any = jax.jit(jax.vmap(WORLD.sample_epoch, out_axes=1))(jax.random.split(task_key, 4))
     early, late = (jax.tree.map(lambda x, n=n: x[n : n + 2], tasks) for n in (0, 2))
     keys = [jax.random.split(key, 4) for key in play_keys]
-    begun = (state.params, state.opt_state, new_lives(WORLD, one.agent(state.params), one.dnd, 4))
+    begun = (
+        state.params,
+        state.opt_state,
+        start_lanes(WORLD, one.agent(state.params), one.memory, 4),
+    )
     (params, _, life), _ = update(begun, (early, keys[0], jnp.array(True), jnp.array(0.0)))
     before: Any = state.params.start
     assert np.abs(params.start.c - before.c).min() > 1e-4  # the start has a gradient
-    assert np.abs(life.mind.c).min() > 1e-4  # there is something to carry
+    assert np.abs(life.player.c).min() > 1e-4  # there is something to carry
     agent, fresh = one.agent(params), one.optimizer.init(params)
-    by_hand = jax.jit(jax.vmap(partial(play, WORLD, agent, one.dnd), in_axes=(0, 1, 0)))
-    for first, mind in ((False, life.mind), (True, new_lives(WORLD, agent, one.dnd, 4).mind)):
+    by_hand = jax.jit(jax.vmap(partial(play, WORLD, agent, one.memory), in_axes=(0, 1, 0)))
+    for first, mind in (
+        (False, life.player),
+        (True, start_lanes(WORLD, agent, one.memory, 4).player),
+    ):
         now = (late, keys[1], jnp.array(first), jnp.array(0.5))
         (after, _, lived), _ = update((params, fresh, life), now)
-        expected, _ = by_hand(life._replace(mind=mind), late, keys[1])
-        np.testing.assert_allclose(lived.mind.c, expected.mind.c, atol=1e-5)
+        expected, _ = by_hand(life._replace(player=mind), late, keys[1])
+        np.testing.assert_allclose(lived.player.c, expected.player.c, atol=1e-5)
         # Without momentum from before, only a gradient moves the start.
         assert (np.abs(after.start.c - params.start.c).max() > 1e-4) == first
 

@@ -12,7 +12,7 @@ from reinstate.agent import Network
 from reinstate.analysis.compositional import compositional_scores
 from reinstate.baselines.bandits import one_exposure
 from reinstate.devices import over_seeds
-from reinstate.evaluation import Arena, Evaluation, Record, evaluate_in
+from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
 from reinstate.experiments import compositional_bandits, two_step
 from reinstate.experiments.barcode_bandits import QUICK
 from reinstate.learner import TrainState
@@ -122,7 +122,7 @@ def test_what_is_known_of_one_stimulus_helps_beside_any_other() -> None:
 
     @jax.jit
     def judge(recall: jax.Array) -> Record:
-        arena = Arena(COMPOSITIONAL.task.unseen(), COMPOSITIONAL.memory, recall)  # type: ignore[arg-type]
+        arena = Condition(COMPOSITIONAL.task.for_evaluation(), COMPOSITIONAL.memory, recall)  # type: ignore[arg-type]
         return evaluate_in(arena, agent, COMPOSITIONAL.evaluation, jnp.array(0))
 
     def first_pulls(recall: float) -> np.ndarray:

@@ -13,7 +13,7 @@ from jax import Array
 
 from reinstate.agent import Agent, Network, make_agent
 from reinstate.memory import DND, Memory
-from reinstate.rollout import Life, Step, new_life, new_lives, play, play_episode
+from reinstate.rollout import EpochState, Step, play, play_episode, start_epoch, start_lanes
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits
 from reinstate.tasks.base import Observation
@@ -28,8 +28,8 @@ def fresh_memory() -> Memory:
     return DICTIONARY.empty(WORLD.context_size, NETWORK.hidden_size)
 
 
-def a_life(agent: Agent) -> Life:
-    return new_life(WORLD, agent, DICTIONARY)
+def a_life(agent: Agent) -> EpochState:
+    return start_epoch(WORLD, agent, DICTIONARY)
 
 
 def an_agent(name: str) -> Agent:
@@ -90,13 +90,13 @@ def test_a_memory_needs_no_more_slots_than_an_epoch_can_fill(dnd: DND, slots: in
 def test_learners_fit_their_memory_to_the_epoch(stored: Any, slots: int) -> None:
     world = CompositionalBandits(num_classes=4, repeats=3, stimuli="barcodes", stored=stored)
     learner = Settings(task=world, memory=DND(capacity=2000)).make_learner("epl2rl")
-    assert learner.dnd.capacity == slots
+    assert learner.memory == DND(capacity=slots)
 
 
 def test_slots_that_stay_empty_change_nothing() -> None:
     """An epoch with a memory that is fitted to it, and with one of 50 slots."""
     dnd, agent, key = DND(capacity=50, k=2), an_agent("epl2rl"), jax.random.key(5)
-    fitted, roomy = (new_life(WORLD, agent, each) for each in (dnd.fitted(9), dnd))
+    fitted, roomy = (start_epoch(WORLD, agent, each) for each in (dnd.fitted(9), dnd))
     assert len(fitted.memory.keys) == 9 and len(roomy.memory.keys) == 50
     tasks, run = WORLD.sample_epoch(key), jax.jit(partial(play, WORLD, agent, dnd))
     (after, few), (after_too, many) = (run(life, tasks, key) for life in (fitted, roomy))
@@ -134,13 +134,13 @@ def test_gradients_stop_at_stored_states() -> None:
         _, played = play(WORLD, agent, DICTIONARY, a_life(agent), tasks, key)
         return jnp.sum(played.steps.value[n] * jnp.arange(1.0, 5.0))
 
-    def second_alone(params: Any, start: Life) -> Array:
+    def second_alone(params: Any, start: EpochState) -> Array:
         one = jax.tree.map(lambda x: x[0], task)
         agent = eqx.combine(params, static)
         _, played = play_episode(WORLD, agent, DICTIONARY, start, one, keys[1])
         return jnp.sum(played.steps.value * jnp.arange(1.0, 5.0))
 
-    def after_first(params: Any) -> Life:
+    def after_first(params: Any) -> EpochState:
         agent = eqx.combine(params, static)
         first = jax.tree.map(lambda x: x[0], task)
         return play_episode(WORLD, agent, DICTIONARY, a_life(agent), first, keys[0])[0]
@@ -213,7 +213,7 @@ def test_a_state_reinstated_hundreds_of_times_stays_finite() -> None:
     """Reinstated on every step and stored again, c can nearly double with each exposure."""
     world = BarcodeBandits(num_arms=2, pulls=10, num_contexts=1, repeats=300, mapping="independent")
     agent = make_agent("epl2rl", world, NETWORK, key=jax.random.key(1))
-    start = new_life(world, agent, DICTIONARY)
+    start = start_epoch(world, agent, DICTIONARY)
     tasks = world.sample_epoch(jax.random.key(0))
     life, played = jax.jit(partial(play, world, agent, DICTIONARY))(start, tasks, jax.random.key(0))
     assert np.isfinite(life.memory.values).all() and np.isfinite(played.steps.logits).all()
@@ -243,7 +243,7 @@ def test_actions_are_drawn_from_the_policy() -> None:
     lanes = 400
     keys = jax.random.split(jax.random.key(2), lanes)
     tasks = jax.vmap(WORLD.sample_epoch)(keys)
-    lives = new_lives(WORLD, agent, DICTIONARY, lanes)
+    lives = start_lanes(WORLD, agent, DICTIONARY, lanes)
     _, (steps, _) = jax.jit(jax.vmap(partial(play, WORLD, agent, DICTIONARY)))(lives, tasks, keys)
     draws = lanes * WORLD.episodes_per_epoch * WORLD.pulls
     frequency = np.bincount(np.asarray(steps.action).ravel(), minlength=3) / draws
@@ -278,7 +278,7 @@ class TwoKeys(BarcodeBandits):
     def contexts(self, task: BanditTask) -> Array:
         return jnp.stack([task.context, 1 - task.context])
 
-    def stored_under(self, task: BanditTask, state: Array) -> Array:
+    def keys_to_store(self, task: BanditTask, state: Array) -> Array:
         return jnp.array([0, 1])
 
 
@@ -287,7 +287,7 @@ def test_an_episode_may_be_stored_under_several_keys() -> None:
     agent, dnd = an_agent("epl2rl"), DND(capacity=6)
     tasks: Any = world.sample_epoch(jax.random.key(3))
     life, played = jax.jit(partial(play, world, agent, dnd))(
-        new_life(world, agent, dnd), tasks, jax.random.key(0)
+        start_epoch(world, agent, dnd), tasks, jax.random.key(0)
     )
     for n in range(3, 9):  # whichever key was nearest, the episode is one of the past
         assert np.all((played.steps.retrieved[n] >= 0) & (played.steps.retrieved[n] < n))
@@ -303,7 +303,7 @@ class Silent(BarcodeBandits):
     def observe(self, task: BanditTask, state: Array) -> Observation:
         return super().observe(task, state)._replace(context=jnp.array(-1))
 
-    def stored_under(self, task: BanditTask, state: Array) -> Array:
+    def keys_to_store(self, task: BanditTask, state: Array) -> Array:
         return jnp.array([0])
 
 
@@ -312,7 +312,7 @@ def test_without_a_context_on_show_nothing_comes_back() -> None:
     agent = an_agent("epl2rl")
     tasks = world.sample_epoch(jax.random.key(3))
     life, (steps, _) = jax.jit(partial(play, world, agent, DICTIONARY))(
-        new_life(world, agent, DICTIONARY), tasks, jax.random.key(0)
+        start_epoch(world, agent, DICTIONARY), tasks, jax.random.key(0)
     )
     assert int((life.memory.written > 0).sum()) == 3  # there was something to recall
     assert np.all(np.isinf(steps.distance)) and np.all(steps.retrieved == -1)
@@ -333,4 +333,4 @@ def test_an_agent_that_outlives_episodes_is_stepped_on_through_the_epoch() -> No
             state, decision = agent(*sees, jnp.zeros(NETWORK.hidden_size), state)
             if t < WORLD.pulls:
                 np.testing.assert_allclose(decision.logits, steps.logits[n, t], atol=1e-5)
-    np.testing.assert_allclose(life.mind.c, state.c, atol=1e-5)
+    np.testing.assert_allclose(life.player.c, state.c, atol=1e-5)

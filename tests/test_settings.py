@@ -10,6 +10,7 @@ from reinstate.errors import UserError
 from reinstate.evaluation import Evaluation
 from reinstate.experiments.barcode_bandits import PAPER
 from reinstate.learner import A2C
+from reinstate.memory import DND
 from reinstate.settings import Settings, completed, differences, from_dict, to_dict
 from reinstate.tasks.bandits import BarcodeBandits
 from tiny import TINY
@@ -32,13 +33,13 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("settings", [TINY, PAPER, URN])
-def test_json_round_trip(settings: Settings[BarcodeBandits]) -> None:
+def test_json_round_trip(settings: Settings[BarcodeBandits, DND]) -> None:
     values = json.loads(json.dumps(to_dict(settings)))
-    assert from_dict(Settings[BarcodeBandits], values) == settings
+    assert from_dict(Settings[BarcodeBandits, DND], values) == settings
 
 
 def test_a_whole_number_may_stand_for_a_float() -> None:
-    back = from_dict(Settings[BarcodeBandits], changed("learner.learning_rate", 1))
+    back = from_dict(Settings[BarcodeBandits, DND], changed("learner.learning_rate", 1))
     assert back.learner.learning_rate == 1.0 and type(back.learner.learning_rate) is float
 
 
@@ -61,7 +62,7 @@ def test_a_whole_number_may_stand_for_a_float() -> None:
 )
 def test_untrusted_values_are_named(path: str, value: Any, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        from_dict(Settings[BarcodeBandits], changed(path, value))
+        from_dict(Settings[BarcodeBandits, DND], changed(path, value))
 
 
 def test_what_came_after_a_record_has_its_default() -> None:
@@ -82,7 +83,7 @@ def test_what_came_after_a_record_has_its_default() -> None:
 
 def test_settings_that_are_no_object() -> None:
     with pytest.raises(UserError, match="settings must be an object, not None"):
-        from_dict(Settings[BarcodeBandits], None)
+        from_dict(Settings[BarcodeBandits, DND], None)
 
 
 @pytest.mark.parametrize("seed", [5, 6])

@@ -21,8 +21,7 @@ from reinstate.evaluation import Evaluation
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS, QUICK
 from reinstate.memory import DND
 from reinstate.runs.progress import Reporter
-from reinstate.runs.reproduce import start_run
-from reinstate.runs.run import Run
+from reinstate.runs.run import Run, start_run
 from reinstate.runs.training import train
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
@@ -37,7 +36,7 @@ for _name, _value in _CACHE.items():
     jax.config.update(_name, _value)
 ENVIRONMENT = {**os.environ, **{name.upper(): str(value) for name, value in _CACHE.items()}}
 
-TINY: Settings[BarcodeBandits] = replace(
+TINY: Settings[BarcodeBandits, DND] = replace(
     QUICK,
     task=BarcodeBandits(num_arms=3, pulls=3, num_contexts=3, repeats=2, barcode_length=4),
     seeds=2,

@@ -1,51 +1,25 @@
-"""Agents: what the LSTM sees, the cell, policy and value heads; the paper's agents by name."""
+"""Agents: the contract of whoever plays, and the paper's LSTM agents by name.
 
+An agent is known to the rest of the package by what it does (`Player`) and by how it is made
+(`Maker`), so a GRU, an S5 or a transformer is as welcome as the paper's LSTM.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate.cell import EpisodicLSTMCell, Gates, LSTMState
-from reinstate.errors import UserError, nearest, require_positive
+from reinstate.cell import EpisodicLSTMCell, LSTMState
+from reinstate.errors import UserError, require_positive
+from reinstate.registry import Registry
 from reinstate.tasks.base import World
 
 LARGEST_STORED = 1e6  # far beyond where tanh(c) is ±1: behaviour does not change
-
-
-@dataclass(frozen=True)
-class Wiring:
-    """What makes one agent differ from another; everything else they share."""
-
-    summary: str
-    sees_context: bool = False
-    """Whether the context is an input of the LSTM."""
-    recall: Literal["none", "gate", "input"] = "none"
-    """How a retrieved state enters: not at all, through the r-gate, or as further inputs."""
-    compress: int = 0
-    """As inputs: a linear layer makes this many of the retrieved state; 0 gives it as it is."""
-
-
 INPUT_SIZES = (2, 4, 8, 16)  # of the compressed variants: the paper says that below 5 some learn
-
-AGENTS = {
-    "l2rl": Wiring("LSTM that sees its last action and reward (Wang et al. 2016); no memory"),
-    "l2rl-context": Wiring("L2RL with the context as another input; no memory", sees_context=True),
-    "epl2rl": Wiring("episodic LSTM: retrieved states come back through the r-gate", recall="gate"),
-    "epl2rl-input": Wiring(
-        "retrieved states as inputs: the variant that the paper rejects", recall="input"
-    ),
-    **{
-        f"epl2rl-input-{size}": Wiring(
-            f"the same, compressed to {size} inputs by a linear layer",
-            recall="input",
-            compress=size,
-        )
-        for size in INPUT_SIZES
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -61,7 +35,7 @@ class Network:
     feedback: Literal["separate", "joint"] = "separate"
     """How the last action and reward enter: each by itself, or their product as well."""
     reset: Literal["episode", "epoch"] = "episode"
-    """When the LSTM starts afresh: with every episode (the paper) or with every epoch."""
+    """When the LSTM is reset: with every episode (the paper) or with every epoch."""
 
     def __post_init__(self) -> None:
         require_positive(hidden_size=self.hidden_size)
@@ -72,9 +46,81 @@ class Network:
 
 
 class Decision(NamedTuple):
-    logits: Array  # (num_actions,)
-    value: Array  # ()
-    gates: Gates
+    """What a player does on one step."""
+
+    logits: Array  # (num_actions,) actions are drawn from their softmax
+    value: Array  # () the reward it expects from here on; only learners look at it
+    report: Mapping[str, Array] = {}  # to be recorded by name, such as gates
+
+
+class Player(Protocol):
+    """Whoever can play: an agent, a bandit algorithm, a program of yours."""
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it reads and writes the memory."""
+
+    @property
+    def outlives_episodes(self) -> bool:
+        """Whether its state is carried through an epoch; if not, every episode resets it."""
+
+    @property
+    def value_size(self) -> int:
+        """The size of what it stores."""
+
+    def initial_state(self) -> Any:
+        """Return the state in which an episode starts, any tree of arrays."""
+
+    def to_store(self, state: Any) -> Array:
+        """Return what the memory keeps of a state, (value_size,)."""
+
+    def __call__(
+        self,
+        features: Array,
+        context: Array,
+        last_action: Array,
+        last_reward: Array,
+        c_ep: Array,
+        state: Any,
+    ) -> tuple[Any, Decision]:
+        """Take one step: return the new state, and what to do.
+
+        `c_ep` is what the memory returned for the context on show. On the first step of an episode
+        `last_action` is −1: there was none yet.
+        """
+
+
+class Maker(Protocol):
+    """A way to make an agent: what the registry of agents holds.
+
+    It may have the attributes `summary`, `label` and `colour`, for lists, tables and figures.
+    An agent to be trained is an Equinox module, or another tree of arrays.
+    """
+
+    def __call__(self, world: World, network: "Network", *, key: Array) -> Any:
+        """Make a `Player` for a world, with weights drawn from the key."""
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """What makes one of the paper's agents differ from another; everything else they share."""
+
+    summary: str
+    sees_context: bool = False
+    """Whether the context is an input of the LSTM."""
+    route: Literal["none", "gate", "input"] = "none"
+    """How a retrieved state enters: not at all, through the r-gate, or as further inputs."""
+    compressed_to: int = 0
+    """As inputs: a linear layer makes this many of the retrieved state; 0 gives it as it is."""
+
+    @property
+    def remembers(self) -> bool:
+        """Whether such agents have an episodic memory."""
+        return self.route != "none"
+
+    def __call__(self, world: World, network: "Network", *, key: Array) -> "Agent":
+        """Make an agent."""
+        return Agent(world, self, network, key=key)
 
 
 class Agent(eqx.Module):
@@ -100,14 +146,14 @@ class Agent(eqx.Module):
         size += world.num_actions if self.joint_feedback else 0
         size += world.context_size if wiring.sees_context else 0
         self.shrink = None
-        if wiring.recall == "input":
-            size += wiring.compress or hidden
-            if wiring.compress:
-                self.shrink = eqx.nn.Linear(hidden, wiring.compress, key=shrink_key)
+        if wiring.route == "input":
+            size += wiring.compressed_to or hidden
+            if wiring.compressed_to:
+                self.shrink = eqx.nn.Linear(hidden, wiring.compressed_to, key=shrink_key)
         self.cell = EpisodicLSTMCell(
             size,
             hidden,
-            episodic=wiring.recall == "gate",
+            episodic=wiring.route == "gate",
             forget_bias=network.forget_bias,
             key=cell_key,
         )
@@ -117,14 +163,15 @@ class Agent(eqx.Module):
     @property
     def remembers(self) -> bool:
         """Whether it has an episodic memory."""
-        return self.wiring.recall != "none"
+        return self.wiring.remembers
 
     @property
     def value_size(self) -> int:
+        """The size of a cell state."""
         return self.cell.hidden_size
 
     def to_store(self, state: LSTMState) -> Array:
-        """What the memory keeps of a state: the paper stores c, not h.
+        """Return what the memory keeps of a state: the paper stores c, not h.
 
         c_ep is added on every step of an exposure and stored again at its end, so that c can grow
         by a factor with each: nearly twofold at initialisation. In the paper's ten exposures
@@ -133,6 +180,7 @@ class Agent(eqx.Module):
         return jnp.clip(state.c, -LARGEST_STORED, LARGEST_STORED)
 
     def initial_state(self) -> LSTMState:
+        """Return zeros, or the learned start."""
         return self.cell.initial_state() if self.start is None else self.start
 
     def __call__(
@@ -144,7 +192,7 @@ class Agent(eqx.Module):
         c_ep: Array,
         state: LSTMState,
     ) -> tuple[LSTMState, Decision]:
-        """One step. An action of −1 means that there was none yet: its one-hot is all zero."""
+        """Take one step. The one-hot of an action of −1, where there was none yet, is all zero."""
         action = jax.nn.one_hot(last_action, self.num_actions)
         x = [features, action, last_reward[None]]
         if self.joint_feedback:
@@ -152,14 +200,38 @@ class Agent(eqx.Module):
             x.append(last_reward * action)
         if self.wiring.sees_context:
             x.append(context)
-        if self.wiring.recall == "input":
+        if self.wiring.route == "input":
             x.append(c_ep if self.shrink is None else self.shrink(c_ep))
         state, gates = self.cell(jnp.concatenate(x), state, c_ep)
         out = self.head(state.h)
-        return state, Decision(out[:-1], out[-1], gates)
+        return state, Decision(out[:-1], out[-1], gates._asdict())
 
 
-def make_agent(name: str, world: World, network: Network, *, key: Array) -> Agent:
-    if name not in AGENTS:
-        raise UserError(nearest("agent", name, AGENTS))
-    return Agent(world, AGENTS[name], network, key=key)
+AGENTS: Registry[Maker] = Registry(
+    "agent",
+    {
+        "l2rl": Wiring("LSTM that sees its last action and reward (Wang et al. 2016); no memory"),
+        "l2rl-context": Wiring(
+            "L2RL with the context as another input; no memory", sees_context=True
+        ),
+        "epl2rl": Wiring(
+            "episodic LSTM: retrieved states come back through the r-gate", route="gate"
+        ),
+        "epl2rl-input": Wiring(
+            "retrieved states as inputs: the variant that the paper rejects", route="input"
+        ),
+        **{
+            f"epl2rl-input-{size}": Wiring(
+                f"the same, compressed to {size} inputs by a linear layer",
+                route="input",
+                compressed_to=size,
+            )
+            for size in INPUT_SIZES
+        },
+    },
+)
+
+
+def make_agent(name: str, world: World, network: Network, *, key: Array) -> Any:
+    """Make the agent that is registered under a name."""
+    return AGENTS.find(name)(world, network, key=key)

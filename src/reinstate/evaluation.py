@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import jax
 from jax import Array
 
-from reinstate.cell import Gates
+from reinstate.agent import Player
 from reinstate.errors import require_positive
-from reinstate.memory import DND
-from reinstate.rollout import Player, new_lives, play
+from reinstate.memory import Memory
+from reinstate.rollout import play, start_lanes
 from reinstate.tasks.base import World
 
 
@@ -27,13 +27,13 @@ class Evaluation:
         require_positive(epochs=self.epochs)
 
 
-class Arena(NamedTuple):
-    """Where agents are judged, and with what memory."""
+class Condition(NamedTuple):
+    """The condition under which agents are judged: a world and a memory."""
 
     world: World
-    memory: DND
+    memory: Memory
     recall: float = 1.0
-    """How much of what the memory retrieves comes back: at 0 it is as if it were cleared."""
+    """How much of what the memory retrieves comes back; 0 is as if it had been cleared."""
 
 
 class Record(NamedTuple):
@@ -45,27 +45,30 @@ class Record(NamedTuple):
     reward: Array  # (epochs, episodes, steps)
     expected_reward: Array  # (epochs, episodes, steps) of the action taken
     best_expected_reward: Array  # (epochs, episodes, steps)
-    gates: Gates  # each (epochs, episodes, steps), the mean over units
-    outcome_gates: Gates  # each (epochs, episodes), at the step that sees the last reward
+    report: dict[str, Array]  # what the agent reports (its gates), each (epochs, episodes, steps)
+    outcome: dict[str, Array]  # the same at the step that sees the last reward, (epochs, episodes)
     distance: Array  # (epochs, episodes, steps) to the nearest key; infinite in an empty memory
     retrieved: Array  # (epochs, episodes, steps) the episode whose state came back; −1: none
     trace: Any  # what the world tells of each step, as arrays of (epochs, episodes, steps, …)
 
 
-def evaluate(world: World, agent: Player, dnd: DND, settings: Evaluation, seed: Array) -> Record:
-    return evaluate_in(Arena(world, dnd), agent, settings, seed)
+def evaluate(
+    world: World, player: Player, memory: Memory, settings: Evaluation, seed: Array
+) -> Record:
+    """Let one player play a world, with this memory."""
+    return evaluate_in(Condition(world, memory), player, settings, seed)
 
 
-def evaluate_in(arena: Arena, agent: Player, settings: Evaluation, seed: Array) -> Record:
-    """Let one agent play. Each epoch runs in a lane of its own, from an empty memory."""
-    world, dnd, recall = arena
+def evaluate_in(condition: Condition, player: Player, settings: Evaluation, seed: Array) -> Record:
+    """Let one player play. Each epoch runs in its own lane, from an empty memory."""
+    world, memory, recall = condition
     key = jax.random.fold_in(jax.random.key(settings.seed), seed)
     task_key, play_key = jax.random.split(key)
     tasks: Any = jax.vmap(world.sample_epoch)(jax.random.split(task_key, settings.epochs))
     keys = jax.random.split(play_key, settings.epochs)
-    life = new_lives(world, agent, dnd, settings.epochs)
-    run = partial(play, world, agent, dnd, recall=recall)
-    _, (steps, outcome_gates) = jax.vmap(run)(life, tasks, keys)
+    start = start_lanes(world, player, memory, settings.epochs)
+    run = partial(play, world, player, memory, recall=recall)
+    _, (steps, outcome) = jax.vmap(run)(start, tasks, keys)
     return Record(
         tasks.context_id,
         tasks.exposure,
@@ -73,8 +76,8 @@ def evaluate_in(arena: Arena, agent: Player, settings: Evaluation, seed: Array) 
         steps.reward,
         steps.expected_reward,
         steps.best_expected_reward,
-        steps.gates,
-        outcome_gates,
+        steps.report,
+        outcome,
         steps.distance,
         steps.retrieved,
         steps.trace,

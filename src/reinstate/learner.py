@@ -1,9 +1,10 @@
-"""Synchronous A2C over many lanes: returns, loss, update, train.
+"""Synchronous A2C over many lanes: returns, loss, update, epoch.
 
 A whole epoch is one scan. An update back-propagates through the episodes of one segment, in every
 lane; stored cell states carry no gradient.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -14,18 +15,18 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from reinstate.agent import Agent, Network, make_agent
+from reinstate.agent import Player
 from reinstate.errors import UserError, require_positive
-from reinstate.memory import DND
-from reinstate.rollout import Life, Step, new_lives, play
+from reinstate.memory import Memory
+from reinstate.rollout import EpochState, Step, play, start_lanes
 from reinstate.tasks.base import World
 
 
 class Rates(NamedTuple):
     """The settings that only enter the arithmetic, under the names they have in A2C.
 
-    No shape and no program depends on them, so that they may be traced: `tuning` trains many
-    sets of them side by side.
+    No shape and no program depends on them, so they may be traced: `tuning` trains many sets of
+    them side by side.
     """
 
     learning_rate: float | Array
@@ -92,14 +93,14 @@ class A2C:
 class TrainState(NamedTuple):
     """All that training carries from one epoch to the next, for one seed."""
 
-    params: Agent  # the agent's arrays; everything else of it is static
+    params: Any  # the agent's arrays; everything else of it is static
     opt_state: Any
     key: Array  # of the seed: epoch n draws from fold_in(key, n), so a resumed run draws the same
     epoch: Array  # () epochs done
 
 
 class EpochMetrics(NamedTuple):
-    reward: Array  # () mean reward an episode, over lanes and episodes
+    reward: Array  # () mean reward per episode, over lanes and episodes
     loss: Array
     entropy: Array
     grad_norm: Array
@@ -107,7 +108,7 @@ class EpochMetrics(NamedTuple):
 
 
 def returns(rewards: Array, discount: float | Array) -> Array:
-    """G_t = r_t + γ G_{t+1} along the last axis; the episode's end is worth nothing more."""
+    """Sum discounted rewards, G_t = r_t + γ G_{t+1}, along the last axis; after the end comes 0."""
 
     def back(g_tp1: Array, r_t: Array) -> tuple[Array, Array]:
         g_t = r_t + discount * g_tp1
@@ -119,7 +120,7 @@ def returns(rewards: Array, discount: float | Array) -> Array:
 
 
 def a2c_loss(steps: Step, rates: A2C | Rates, entropy_cost: Array) -> tuple[Array, Array]:
-    """Mean over steps of −log π(a)·A + c_v·A²/2 − c_e·H, where A = G − V; and the mean entropy."""
+    """Return the mean over steps of −log π(a)·A + c_v·A²/2 − c_e·H, A = G − V, and of H alone."""
     log_pi = jax.nn.log_softmax(steps.logits)
     log_pi_a = jnp.take_along_axis(log_pi, steps.action[..., None], axis=-1)[..., 0]
     entropy = -jnp.sum(jnp.exp(log_pi) * log_pi, axis=-1)
@@ -135,9 +136,8 @@ class Learner:
     def __init__(
         self,
         world: World,
-        agent: str,
-        network: Network,
-        dnd: DND,
+        make_agent: Callable[..., Any],  # called with a `key` alone
+        memory: Memory,
         settings: A2C,
         rates: Rates | None = None,  # in place of the settings' own
     ) -> None:
@@ -146,18 +146,15 @@ class Learner:
             raise UserError(
                 f"episodes_per_update = {segment} must divide the epoch's {episodes} episodes"
             )
-        self.world, self.network, self.dnd, self.settings = world, network, dnd, settings
+        self.world, self.memory, self.settings = world, memory, settings
         self.rates = settings.rates if rates is None else rates
-        self.agent_name = agent
+        self._make_agent = make_agent
         self.segments = episodes // segment
         self.num_updates = settings.epochs * self.segments
         self.optimizer = self._make_optimizer()
         # The part of an agent that no seed and no update changes, without making its arrays.
-        template = eqx.filter_eval_shape(self._make_agent, jax.random.key(0))
+        template = eqx.filter_eval_shape(make_agent, key=jax.random.key(0))
         self._static = eqx.partition(template, eqx.is_array_like)[1]
-
-    def _make_agent(self, key: Array) -> Agent:
-        return make_agent(self.agent_name, self.world, self.network, key=key)
 
     def _make_optimizer(self) -> optax.GradientTransformation:
         s, r = self.settings, self.rates
@@ -167,88 +164,97 @@ class Learner:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Steps that all lanes of one seed take in an epoch."""
+        """How many steps all lanes of one seed take in an epoch."""
         return self.settings.lanes * self.world.episodes_per_epoch * self.world.episode_length
 
-    def agent(self, params: Agent) -> Agent:
-        """The agent that has these weights."""
+    def agent(self, params: Any) -> Any:
+        """Return the agent that has these weights."""
         return eqx.combine(params, self._static)
 
+    @property
+    def remembers(self) -> bool:
+        """Whether the agent has an episodic memory."""
+        player: Player = self._static
+        return player.remembers
+
     def init(self, seed: Array) -> TrainState:
-        """The state of one seed before training."""
+        """Return the state of one seed before training."""
         agent_key, key = jax.random.split(jax.random.key(seed))
-        params = eqx.filter(self._make_agent(agent_key), eqx.is_array)
+        params = eqx.filter(self._make_agent(key=agent_key), eqx.is_array)
         return TrainState(params, self.optimizer.init(params), key, jnp.zeros((), jnp.int32))
 
     def train_epoch(self, state: TrainState) -> tuple[TrainState, EpochMetrics]:
-        """One epoch in every lane, with an update after each segment."""
+        """Play one epoch in every lane, with an update after each segment."""
         lanes = self.settings.lanes
         task_key, play_key = jax.random.split(jax.random.fold_in(state.key, state.epoch))
-        done = self._done(state.epoch)
-        sample = partial(self.world.sample_while_learning, done=done[0])
+        progress = self._progress(state.epoch)
+        sample = partial(self.world.sample_training_epoch, progress=progress[0])
         tasks = jax.vmap(sample, out_axes=1)(jax.random.split(task_key, lanes))
         segments = self.segments, self.settings.episodes_per_update
-        tasks = jax.tree.map(  # (episodes, lanes, …) → (segments, episodes a segment, lanes, …)
+        tasks = jax.tree.map(  # (episodes, lanes, …) → (segments, episodes per segment, lanes, …)
             lambda x: x.reshape(*segments, *x.shape[1:]), tasks
         )
         keys = jax.random.split(play_key, (self.segments, lanes))
-        life = new_lives(self.world, self.agent(state.params), self.dnd, lanes)
+        start = start_lanes(self.world, self.agent(state.params), self.memory, lanes)
         (params, opt_state, _), metrics = jax.lax.scan(
             self._update,
-            (state.params, state.opt_state, life),
-            (tasks, keys, jnp.arange(self.segments) == 0, done),
+            (state.params, state.opt_state, start),
+            (tasks, keys, jnp.arange(self.segments) == 0, progress),
         )
         weights = [jnp.all(jnp.isfinite(w)) for w in jax.tree.leaves(params)]
         finite = jnp.all(metrics.finite) & jnp.all(jnp.stack(weights))
         metrics = jax.tree.map(jnp.mean, metrics)._replace(finite=finite)
         return TrainState(params, opt_state, state.key, state.epoch + 1), metrics
 
-    def _done(self, epoch: Array) -> Array:
-        """The share of training that lies before each update of an epoch."""
+    def _progress(self, epoch: Array) -> Array:
+        """Return the share of training that lies before each update of an epoch."""
         return (epoch * self.segments + jnp.arange(self.segments)) / self.num_updates
 
-    def _entropy_cost(self, done: Array) -> Array:
-        """Annealed linearly over all of training."""
+    def _entropy_cost(self, progress: Array) -> Array:
+        """Anneal linearly over all of training."""
         r = self.rates
-        return r.entropy_cost + (r.entropy_cost_end - r.entropy_cost) * done
+        return r.entropy_cost + (r.entropy_cost_end - r.entropy_cost) * progress
 
-    def _recall(self, done: Array) -> Array | float:
-        """How much of a retrieved state comes back: all, once recall has been switched on."""
+    def _recall(self, progress: Array) -> Array | float:
+        """Return how much of a retrieved state comes back: all, once recall is switched on."""
         if self.settings.recall_from == 0:
             return 1.0
-        return jnp.where(done < self.settings.recall_from, 0.0, 1.0)
+        return jnp.where(progress < self.settings.recall_from, 0.0, 1.0)
 
     def _update(
-        self, carry: tuple[Agent, Any, Life], segment: tuple[Any, Array, Array, Array]
-    ) -> tuple[tuple[Agent, Any, Life], EpochMetrics]:
-        params, opt_state, life = carry
-        tasks, keys, first, done = segment
+        self, carry: tuple[Any, Any, EpochState], segment: tuple[Any, Array, Array, Array]
+    ) -> tuple[tuple[Any, Any, EpochState], EpochMetrics]:
+        """Play one segment of episodes and update the weights by its loss."""
+        params, opt_state, before = carry
+        tasks, keys, first, progress = segment
 
-        def segment_loss(params: Agent) -> tuple[Array, tuple[Life, Array, Array]]:
+        def segment_loss(params: Any) -> tuple[Array, tuple[EpochState, Array, Array]]:
             agent = self.agent(params)
-            # As an epoch starts so does the agent: here, lest a learned start miss its gradient.
-            mind = _choose(first, agent.initial_state(), life.mind)
+            # Reset at the epoch's first segment, inside the loss, so that a learned start gets
+            # gradients.
+            start = _choose(first, agent.initial_state(), before.player)
             run = partial(
                 play,
                 self.world,
                 agent,
-                self.dnd,
+                self.memory,
                 unroll=self.settings.unroll,
-                recall=self._recall(done),
+                recall=self._recall(progress),
                 through_storage=self.settings.through_storage,
             )
-            after, played = jax.vmap(run, in_axes=(0, 1, 0))(life._replace(mind=mind), tasks, keys)
-            loss, entropy = a2c_loss(played.steps, self.rates, self._entropy_cost(done))
+            state = before._replace(player=start)
+            after, played = jax.vmap(run, in_axes=(0, 1, 0))(state, tasks, keys)
+            loss, entropy = a2c_loss(played.steps, self.rates, self._entropy_cost(progress))
             return loss, (after, jnp.mean(jnp.sum(played.steps.reward, axis=-1)), entropy)
 
         grad = jax.value_and_grad(segment_loss, has_aux=True)
-        (loss, (life, reward, entropy)), grads = grad(params)
+        (loss, (after, reward, entropy)), grads = grad(params)
         updates, opt_state = self.optimizer.update(grads, opt_state, params)
         params = eqx.apply_updates(params, updates)
         metrics = EpochMetrics(reward, loss, entropy, optax.tree.norm(grads), jnp.isfinite(loss))
-        return (params, opt_state, life), metrics
+        return (params, opt_state, after), metrics
 
 
 def _choose(first: Array, initial: Any, carried: Any) -> Any:
-    """The initial state in every lane of `carried` at the first segment, else what was carried."""
+    """Return the initial state in every lane at the first segment, else what was carried."""
     return jax.tree.map(lambda new, old: jnp.where(first, new[None], old), initial, carried)

@@ -1,23 +1,64 @@
-"""The DND, a differentiable neural dictionary: contexts as keys, cell states as values.
+"""Episodic memories: the protocol that training needs, and the paper's DND.
 
-After Pritzel et al. 2017 as the paper uses it: nearest neighbours by cosine distance, combined by
-the normalised inverse kernel. `DND` holds the settings, `Memory` one lane's contents; every method
-is pure, so lanes are `jax.vmap`. Nothing of the rest of the package is needed to use it.
+The DND is a differentiable neural dictionary after Pritzel et al. 2017 as the paper uses it:
+contexts as keys, cell states as values, nearest neighbours by cosine distance, combined by the
+normalised inverse kernel. `DND` holds the settings, `Contents` what one lane has stored; every
+method is pure, so lanes are `jax.vmap`. Nothing of the rest of the package is needed to use it.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from reinstate.errors import UserError, require_positive
+from reinstate.registry import Registry
 
 TINY = 1e-12  # keeps the direction of a zero vector, and its gradient, finite
 
 
-class Memory(NamedTuple):
+class Found(Protocol):
+    """What a read returns, as far as the rollout looks at it."""
+
+    @property
+    def value(self) -> Array:
+        """c_ep, (value_size,); zeros if there is nothing to recall."""
+
+    @property
+    def distances(self) -> Array:
+        """From the query to the neighbours, nearest first, (k,); infinite where there is none."""
+
+    @property
+    def written(self) -> Array:
+        """The numbers of the writes that stored them, from 1, (k,); 0 where there is none."""
+
+
+class Memory(Protocol):
+    """What training and evaluation ask of a memory: the settings of one, as a frozen dataclass.
+
+    Contents are one lane's, and may be any tree of arrays of fixed shape. Subclass this, or write
+    a class with the same methods.
+    """
+
+    def fitted(self, writes: int) -> Self:
+        """Return the memory cut to what `writes` writes can fill; by default it is kept whole."""
+        return self
+
+    def empty(self, key_size: int, value_size: int) -> Any:
+        """Return the contents with which an epoch starts."""
+
+    def write(self, contents: Any, key: Array, value: Array) -> Any:
+        """Return the contents after storing a value under a key."""
+
+    def read(self, contents: Any, query: Array) -> tuple[Found, Any]:
+        """Return what is found for a query, and the contents after having been asked."""
+
+
+class Contents(NamedTuple):
+    """What a DND holds."""
+
     keys: Array  # (capacity, key_size)
     values: Array  # (capacity, value_size)
     written: Array  # (capacity,) the number of the write that filled the slot; 0: it is empty
@@ -27,6 +68,8 @@ class Memory(NamedTuple):
 
 
 class Retrieval(NamedTuple):
+    """What a DND finds."""
+
     value: Array  # (value_size,) weighted mean of the neighbours' values; zeros if there is none
     slots: Array  # (k,) where the neighbours are, nearest first
     weights: Array  # (k,) sum to 1; a missing neighbour has 0
@@ -35,7 +78,7 @@ class Retrieval(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DND:
+class DND(Memory):
     """The dictionary's settings.
 
     With k = 1 the only weight is 1 whatever the distance: no gradient reaches query or keys, and
@@ -62,12 +105,13 @@ class DND:
             raise UserError(f"unknown distance {self.distance!r}: choose cosine or euclidean")
 
     def fitted(self, writes: int) -> Self:
-        """With no more slots than so many writes can fill: empty ones are searched in vain."""
+        """Shrink capacity to what `writes` writes can fill: searching empty slots costs time."""
         return replace(self, capacity=min(self.capacity, max(self.k, writes)))
 
-    def empty(self, key_size: int, value_size: int) -> Memory:
+    def empty(self, key_size: int, value_size: int) -> Contents:
+        """Return a dictionary without entries."""
         never = jnp.zeros(self.capacity, jnp.int32)
-        return Memory(
+        return Contents(
             keys=jnp.zeros((self.capacity, key_size)),
             values=jnp.zeros((self.capacity, value_size)),
             written=never,
@@ -76,52 +120,52 @@ class DND:
             clock=jnp.zeros((), jnp.int32),
         )
 
-    def write(self, memory: Memory, key: Array, value: Array) -> Memory:
-        """Store a value: over the same key if it is there, else in the least recently used slot."""
-        same = jnp.all(memory.keys == key[None, :], axis=1) & (memory.written > 0)
+    def write(self, contents: Contents, key: Array, value: Array) -> Contents:
+        """Store a value over the same key if it is there, else in the least recently used slot."""
+        same = jnp.all(contents.keys == key[None, :], axis=1) & (contents.written > 0)
         # Empty slots were never used, so they come first; a match comes before everything.
-        slot = jnp.argmin(jnp.where(same, -1, memory.used))
-        now, writes = memory.clock + 1, memory.writes + 1
-        return Memory(
-            keys=memory.keys.at[slot].set(key),
-            values=memory.values.at[slot].set(value),
-            written=memory.written.at[slot].set(writes),
-            used=memory.used.at[slot].set(now),
+        slot = jnp.argmin(jnp.where(same, -1, contents.used))
+        now, writes = contents.clock + 1, contents.writes + 1
+        return Contents(
+            keys=contents.keys.at[slot].set(key.astype(contents.keys.dtype)),
+            values=contents.values.at[slot].set(value.astype(contents.values.dtype)),
+            written=contents.written.at[slot].set(writes),
+            used=contents.used.at[slot].set(now),
             writes=writes,
             clock=now,
         )
 
-    def read(self, memory: Memory, query: Array) -> tuple[Retrieval, Memory]:
-        """The k nearest neighbours, and the memory that remembers having been asked.
+    def read(self, contents: Contents, query: Array) -> tuple[Retrieval, Contents]:
+        """Combine the k nearest neighbours, and note that they were used.
 
         weights_i = κ_i / Σ_j κ_j,  κ_i = 1 / (d(query, key_i) + δ)
         """
-        slots = self._nearest(memory, jax.lax.stop_gradient(query))
-        found = memory.written[slots] > 0  # (k,)
+        slots = self._nearest(contents, jax.lax.stop_gradient(query))
+        found = contents.written[slots] > 0  # (k,)
         # Distances again, of the chosen few alone: gradients need no pass over the whole memory.
-        distances = self._distances(memory.keys[slots], query)
+        distances = self._distances(contents.keys[slots], query)
         kernel = jnp.where(found, 1 / (distances + self.delta), 0.0)
         weights = kernel / jnp.where(jnp.any(found), jnp.sum(kernel), 1.0)
         # Full precision, here and below: an accelerator's short products would blur what is
         # recalled and confuse near neighbours.
-        value = jnp.matmul(weights, memory.values[slots], precision=jax.lax.Precision.HIGHEST)
-        now = memory.clock + 1
+        value = jnp.matmul(weights, contents.values[slots], precision=jax.lax.Precision.HIGHEST)
+        now = contents.clock + 1
         # A slot that is still empty stays unused, or it would no longer be the first to be filled.
-        used = memory.used.at[slots].set(jnp.where(found, now, memory.used[slots]))
+        used = contents.used.at[slots].set(jnp.where(found, now, contents.used[slots]))
         distances = jnp.where(found, distances, jnp.inf)
-        retrieval = Retrieval(value, slots, weights, distances, memory.written[slots])
-        return retrieval, memory._replace(used=used, clock=now)
+        retrieval = Retrieval(value, slots, weights, distances, contents.written[slots])
+        return retrieval, contents._replace(used=used, clock=now)
 
-    def _nearest(self, memory: Memory, query: Array) -> Array:
-        """Slots of the k nearest keys; ties go to the newest."""
+    def _nearest(self, contents: Contents, query: Array) -> Array:
+        """Find the slots of the k nearest keys; ties go to the newest."""
 
         def pick(distances: Array, _: None) -> tuple[Array, Array]:
             tied = distances == jnp.min(distances)
-            slot = jnp.argmax(jnp.where(tied, memory.written, -1))
+            slot = jnp.argmax(jnp.where(tied, contents.written, -1))
             return distances.at[slot].set(jnp.inf), slot
 
-        distances = self._distances(jax.lax.stop_gradient(memory.keys), query)
-        distances = jnp.where(memory.written > 0, distances, jnp.finfo(distances.dtype).max)
+        distances = self._distances(jax.lax.stop_gradient(contents.keys), query)
+        distances = jnp.where(contents.written > 0, distances, jnp.finfo(distances.dtype).max)
         _, slots = jax.lax.scan(pick, distances, None, length=self.k)
         return slots
 
@@ -134,3 +178,6 @@ class DND:
 
 def _norm(x: Array) -> Array:
     return jnp.sqrt(jnp.maximum(jnp.sum(x**2, axis=-1), TINY))
+
+
+MEMORIES: Registry[type[Memory]] = Registry("memory", {"dnd": DND})

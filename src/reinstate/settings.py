@@ -3,31 +3,34 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
+from functools import partial
+from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from reinstate.agent import Network
+from reinstate.agent import AGENTS, Maker, Network
 from reinstate.errors import UserError, require_positive
 from reinstate.evaluation import Evaluation
 from reinstate.learner import A2C, Learner, Rates
-from reinstate.memory import DND
+from reinstate.memory import DND, MEMORIES, Memory
 from reinstate.tasks.base import World
 
 W = TypeVar("W", bound=World)
+M = TypeVar("M", bound=Memory)
 
 MAX_SEED = 2**31 - 1  # seeds travel as int32
+KIND = "kind"  # under this name a memory that is no DND says what it is
 
 
 @dataclass(frozen=True)
-class Settings(Generic[W]):
+class Settings(Generic[W, M]):
     """With an agent's name, everything that decides what a run computes."""
 
     task: W
     seeds: int = 1
-    """How many agents are trained, each from a seed of its own."""
+    """How many agents are trained, each from its own seed."""
     first_seed: int = 0
     """The first seed; the others count on from it."""
     network: Network = field(default_factory=Network)
-    memory: DND = field(default_factory=DND)
+    memory: M = field(default_factory=cast(Any, DND))
     learner: A2C = field(default_factory=A2C)
     evaluation: Evaluation = field(default_factory=Evaluation)
 
@@ -48,20 +51,35 @@ class Settings(Generic[W]):
 
     @property
     def seed_range(self) -> range:
+        """The seeds, one after the other."""
         return range(self.first_seed, self.first_seed + self.seeds)
 
-    def make_learner(self, agent: str, rates: Rates | None = None) -> Learner:
+    def make_learner(self, agent: str | Maker, rates: Rates | None = None) -> Learner:
+        """Make the learner of an agent, given by its name or by a way to make it."""
+        make = AGENTS.find(agent) if isinstance(agent, str) else agent
         memory = self.memory.fitted(self.task.episodes_per_epoch * self.task.writes_per_episode)
-        return Learner(self.task, agent, self.network, memory, self.learner, rates)
+        make_agent = partial(make, self.task, self.network)
+        return Learner(self.task, make_agent, memory, self.learner, rates)
 
 
 def to_dict(settings: Any) -> dict[str, Any]:
-    return dataclasses.asdict(settings)
+    """Return settings as plain values, for a file; a memory that is no DND goes by its name."""
+    values = dataclasses.asdict(settings)
+    if isinstance(settings, Settings) and type(settings.memory) is not DND:
+        kind = type(settings.memory)
+        name = MEMORIES.name_of(kind)
+        if name is None:
+            raise UserError(
+                f"memory {kind.__name__} has no name by which a file could bring it back: call"
+                f' reinstate.register("memory", NAME, {kind.__name__}) first'
+            )
+        values["memory"][KIND] = name
+    return values
 
 
 def from_dict(kind: Any, values: Any, where: str = "settings") -> Any:
-    """A settings dataclass from untrusted JSON values; a wrong name or type is a UserError."""
-    plain = get_origin(kind) or kind  # Settings[BarcodeBandits] → Settings, whose task is a W
+    """Make a settings dataclass of untrusted JSON values; a wrong name or type is a UserError."""
+    plain = get_origin(kind) or kind  # Settings[BarcodeBandits, DND] → Settings, whose task is a W
     types = get_type_hints(plain)
     meant = dict(zip(getattr(plain, "__parameters__", ()), get_args(kind), strict=True))
     if not isinstance(values, Mapping):
@@ -78,15 +96,37 @@ def from_dict(kind: Any, values: Any, where: str = "settings") -> Any:
     )
 
 
-def completed(task: type[World], values: Any) -> Any:
-    """Recorded settings with those that came after them at their defaults, which change nothing.
+def recorded_settings(world: type[World], values: Any) -> Settings:
+    """Make the settings of a recorded run of this world; what came later has its default."""
+    kind, known = _memory_kind(values), completed(world, values)
+    if isinstance(known, dict) and isinstance(known.get("memory"), Mapping):
+        known["memory"] = {n: v for n, v in known["memory"].items() if n != KIND}
+    settings: Settings = from_dict(Settings[world, kind], known)  # type: ignore[valid-type]
+    return settings
+
+
+def completed(world: type[World], values: Any) -> Any:
+    """Add to recorded settings those that came later, at their defaults, which change nothing.
 
     Whatever else is wrong with them stays as it is, for `from_dict` or a comparison to find.
     """
     if not isinstance(values, Mapping):
         return values
-    kinds = {**get_type_hints(Settings), "task": task}
+    kinds = {**get_type_hints(Settings), "task": world, "memory": _memory_kind(values)}
     return {name: _with_defaults(kinds.get(name), section) for name, section in values.items()}
+
+
+def _memory_kind(values: Any) -> Any:
+    memory = values.get("memory") if isinstance(values, Mapping) else None
+    name = memory.get(KIND) if isinstance(memory, Mapping) else None
+    if name is None:
+        return DND
+    if name not in MEMORIES:
+        raise UserError(
+            f"these settings have a memory {name!r} that is not known here: install the package"
+            " that brings it, or import the module that registers it"
+        )
+    return MEMORIES.find(name)
 
 
 def _with_defaults(kind: Any, section: Any) -> Any:
@@ -109,7 +149,7 @@ def _value(kind: Any, value: Any, where: str) -> Any:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """The names in which two sets of settings differ, as `name: old → new`."""
+    """List the names in which two sets of settings differ, as `name: old → new`."""
     found: list[str] = []
     for name in sorted(old.keys() | new.keys()):
         a, b = old.get(name), new.get(name)

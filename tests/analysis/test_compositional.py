@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from reinstate.analysis.compositional import compositional_scores, retrieval_of_stimuli
-from reinstate.cell import Gates
 from reinstate.evaluation import Record
 from reinstate.tasks.compositional import HIGH, LOW, CompositionalTrace
 
@@ -32,7 +31,7 @@ def a_record(seeds: int = 1, **changed: Any) -> Record:
     classes, exposures = (np.broadcast_to(x, (seeds, 1, 4, 2, 2)) for x in both)
     r: Any = np.array([R_GATE] * seeds)[:, None]
     trace: Any = CompositionalTrace(arrays["query"], classes, exposures)  # type: ignore[arg-type]
-    gates = Gates(0 * r, 0 * r, 0 * r, r)
+    gates = {"r": r}
     fields: list[Any] = [classes[..., 0, HIGH], exposures[..., 0, HIGH], np.zeros(r.shape, int)]
     fields += [arrays["reward"], arrays["expected"], np.full(r.shape, 0.9), gates, gates]
     return Record(*fields, *[0 * r, arrays["retrieved"], trace])
@@ -111,7 +110,7 @@ def random_record() -> Record:
     classes, exposures = (np.broadcast_to(x[:, :, :, None], (*shape, 2)) for x in (order, met))
     expected, r = (rng.uniform(size=shape) for _ in range(2))
     trace: Any = CompositionalTrace(rng.integers(0, 2, shape), classes, exposures)  # type: ignore[arg-type]
-    gates = Gates(*[r] * 4)  # type: ignore[arg-type]
+    gates = {"r": r}
     fields: list[Any] = [order[..., HIGH], met[..., HIGH], np.zeros(shape, int)]
     fields += [rng.integers(0, 2, shape), expected, np.ones(shape), gates, gates]
     return Record(*fields, *[np.zeros(shape), rng.integers(-1, 6, shape), trace])

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from reinstate.analysis.exposures import by_exposure, reward_per_episode
-from reinstate.cell import Gates
 from reinstate.evaluation import Record
 
 
 def a_record(exposure: Any, reward: Any, expected: Any, best: Any) -> Record:
     unused: Any = np.zeros_like(reward)
-    gates = Gates(*[unused] * 4)
+    gates = {"r": unused}
     return Record(
         exposure, exposure, unused, reward, expected, best, gates, gates, unused, unused, ()
     )

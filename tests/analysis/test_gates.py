@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from reinstate.analysis.gates import compare, gate_scores, usefulness
-from reinstate.cell import Gates
 from reinstate.evaluation import Record
 from reinstate.tasks.two_step import TwoStepTrace
 
@@ -48,8 +47,8 @@ def a_record(cue: Any = CUE, worth: Any = WORTH, gate: float = 1.0) -> Record:
         by_step(none, REWARD),  # type: ignore[arg-type]
         steps,
         steps,
-        Gates(steps, steps, steps, r),
-        Gates(episodes, episodes, episodes, outcome),
+        {"r": r},
+        {"r": outcome},
         steps,
         steps,
         trace,

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from reinstate.analysis.mazes import MAX_PAIRS, fewest_moves, follows_sweep, maze_scores
-from reinstate.cell import Gates
 from reinstate.evaluation import Record
 from reinstate.tasks.water_maze import MazeTrace, WaterMaze
 
@@ -29,7 +28,7 @@ def a_record(context_id: Any, exposure: Any, cell: Any, goal: Any, reward: Any) 
     context_id, exposure, cell, reward = map(np.array, (context_id, exposure, cell, reward))
     unused: Any = np.zeros_like(reward)
     goals: Any = np.repeat(np.array(goal)[..., None], cell.shape[-1], axis=-1)
-    gates, trace = Gates(*[unused] * 4), MazeTrace(cell, goals)
+    gates, trace = {"r": unused}, MazeTrace(cell, goals)
     return Record(
         context_id, exposure, unused, reward, unused, unused, gates, gates, unused, unused, trace
     )

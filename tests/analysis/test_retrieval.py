@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from reinstate.analysis.retrieval import retrieval_accuracy
-from reinstate.cell import Gates
 from reinstate.evaluation import Record
 
 CONTEXT = [[[5, 6, 5, 6]], [[5, 5, 5, 6]]]  # (seeds, epochs, episodes)
@@ -15,7 +14,7 @@ EXPOSURE = [[[0, 0, 1, 1]], [[0, 1, 2, 0]]]
 def a_record(retrieved: Any) -> Record:
     """`retrieved` is that of the first step; the second step's is not to count."""
     nothing = np.zeros((2, 1, 4, 2))
-    gates = Gates(nothing, nothing, nothing, nothing)  # type: ignore[arg-type]
+    gates = {"r": nothing}
     steps = np.stack([np.array(retrieved), np.full((2, 1, 4), -1)], axis=-1)
     fields: list[Any] = [np.array(CONTEXT), np.array(EXPOSURE), *[nothing] * 4, gates, gates]
     return Record(*fields, *[nothing, steps, ()])

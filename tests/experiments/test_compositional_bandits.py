@@ -9,8 +9,7 @@ import pytest
 
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.lesions import Misfiled
-from reinstate.cell import Gates
-from reinstate.evaluation import Arena, Record
+from reinstate.evaluation import Condition, Record
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.experiments.compositional_bandits import (
@@ -123,7 +122,7 @@ def test_only_what_was_run_is_spoken_of() -> None:
 def test_presets_can_be_trained(settings: Any) -> None:
     for agent in (*COMPOSITIONAL_BANDITS.agents, "l2rl", "epl2rl-input"):
         assert settings.make_learner(agent).num_updates > 0
-    task, judged = settings.task, settings.task.unseen()
+    task, judged = settings.task, settings.task.for_evaluation()
     assert judged.exchange == 0 < task.exchange
     # What an episode of the judged epochs leaves behind must not be crowded out.
     assert settings.memory.capacity >= judged.episodes_per_epoch * judged.writes_per_episode
@@ -133,7 +132,7 @@ def test_presets_can_be_trained(settings: Any) -> None:
 
 
 def test_the_paper_s_epochs() -> None:
-    judged = PAPER.task.unseen()
+    judged = PAPER.task.for_evaluation()
     assert (judged.num_classes, judged.episodes_per_epoch, judged.max_exposures) == (400, 1000, 5)
     assert (judged.pulls, judged.p_high, judged.p_low) == (10, 0.9, 0.1)
     assert judged.query == "random" and judged.stimuli == "omniglot"
@@ -145,7 +144,7 @@ def test_the_paper_s_epochs() -> None:
 def test_the_optimum_is_that_of_the_judged_epochs() -> None:
     task = replace(QUICK.task, num_classes=4, judged_classes=8, pulls=3)
     solve = COMPOSITIONAL_BANDITS.optimum
-    assert solve(task) == solve(task.unseen())
+    assert solve(task) == solve(task.for_evaluation())
     assert (
         solve(task)["mean_over_epoch"] != solve(replace(task, judged_classes=0))["mean_over_epoch"]
     )
@@ -155,13 +154,13 @@ def test_the_optimum_is_that_of_the_judged_epochs() -> None:
 
 
 def test_probes_change_one_thing_each() -> None:
-    found, judged, memory = probes(QUICK), QUICK.task.unseen(), QUICK.memory
+    found, judged, memory = probes(QUICK), QUICK.task.for_evaluation(), QUICK.memory
     assert list(found) == [CLEARED, MISFILED, BETTER, WORSE]
-    assert found[CLEARED] == Arena(judged, memory, recall=0.0)
-    assert found[MISFILED] == Arena(judged, Misfiled.like(memory), recall=1.0)
+    assert found[CLEARED] == Condition(judged, memory, recall=0.0)
+    assert found[MISFILED] == Condition(judged, Misfiled.like(memory), recall=1.0)
     assert isinstance(found[MISFILED].memory, Misfiled)
-    assert found[BETTER] == Arena(replace(judged, query="high"), memory)
-    assert found[WORSE] == Arena(replace(judged, query="low"), memory)
+    assert found[BETTER] == Condition(replace(judged, query="high"), memory)
+    assert found[WORSE] == Condition(replace(judged, query="low"), memory)
 
 
 def a_record(reward: float) -> Record:
@@ -172,17 +171,17 @@ def a_record(reward: float) -> Record:
     query = np.broadcast_to(np.array([0, 0, 1]), (2, 1, 3))[..., None].repeat(2, axis=-1)
     query[:, :, 0] = [[0, 1]]  # so that each kind is asked for anew, and known, on some trial
     trace: Any = CompositionalTrace(query, both, both)  # type: ignore[arg-type]
-    gates: Any = Gates(*[nothing] * 4)  # type: ignore[arg-type]
+    gates: Any = {"r": nothing}
     fields: list[Any] = [both[..., 0, 0], both[..., 0, 0], nothing, np.full(shape, reward)]
     return Record(*fields, *[nothing, nothing, gates, gates, nothing, nothing, trace])
 
 
 @pytest.fixture
-def played(monkeypatch: pytest.MonkeyPatch) -> list[Arena | None]:
+def played(monkeypatch: pytest.MonkeyPatch) -> list[Condition | None]:
     """Where agents are judged; the n-th time they earn n an episode."""
-    arenas: list[Arena | None] = []
+    arenas: list[Condition | None] = []
 
-    def record_of(agent: Any, settings: Any, state: Any, arena: Arena | None = None) -> Record:
+    def record_of(agent: Any, settings: Any, state: Any, arena: Condition | None = None) -> Record:
         arenas.append(arena)
         return a_record(len(arenas) / 2)
 
@@ -196,10 +195,10 @@ def judge(agent: str, experiment: Any = COMPOSITIONAL_BANDITS) -> dict[str, Any]
     return judge_state(experiment, agent, QUICK, state)
 
 
-def test_an_agent_with_a_memory_is_probed(played: list[Arena | None]) -> None:
+def test_an_agent_with_a_memory_is_probed(played: list[Condition | None]) -> None:
     verdict = judge("epl2rl")
     wanted = probes(QUICK)
-    assert played == [None, Arena(QUICK.task, QUICK.memory), *wanted.values()]
+    assert played == [None, Condition(QUICK.task, QUICK.memory), *wanted.values()]
     assert {n: p["per_seed"] for n, p in verdict["probes"].items()} == {
         name: [n, n] for n, name in enumerate(wanted, 3)
     }
@@ -207,11 +206,11 @@ def test_an_agent_with_a_memory_is_probed(played: list[Arena | None]) -> None:
 
 
 @pytest.mark.parametrize("agent", ["l2rl", "l2rl-context"])
-def test_an_agent_without_a_memory_is_not(played: list[Arena | None], agent: str) -> None:
+def test_an_agent_without_a_memory_is_not(played: list[Condition | None], agent: str) -> None:
     assert "probes" not in judge(agent) and len(played) == 2
 
 
-def test_nor_is_any_agent_where_an_experiment_has_no_probes(played: list[Arena | None]) -> None:
+def test_nor_is_any_agent_where_an_experiment_has_no_probes(played: list[Condition | None]) -> None:
     assert "probes" not in judge("epl2rl", BARCODE_BANDITS)
 
 

@@ -10,9 +10,10 @@ import pytest
 from readme_tables import inputs_table
 from reinstate.errors import UserError
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.experiments.memory_as_input import best_without, gain, gather_inputs
+from reinstate.experiments.memory_as_input import best_without, gain
 from reinstate.experiments.omniglot_bandits import OMNIGLOT_BANDITS
 from reinstate.files import write_json
+from reinstate.runs.gather import gather_inputs
 from reinstate.runs.provenance import provenance
 from reinstate.runs.reproduce import start_run
 from reinstate.settings import to_dict

@@ -1,17 +1,16 @@
 """Compositional bandits: does what is known of one stimulus help beside a stranger?"""
 
-from typing import Any
-
 import numpy as np
 
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.intervals import over_seeds, without_nan
+from reinstate.analysis.results import OverSeeds, Scores
 from reinstate.evaluation import Record
 from reinstate.tasks.compositional import HIGH, LOW
 
 
-def compositional_scores(record: Record) -> dict[str, Any]:
-    """Reward and regret by exposure, of the better known stimulus and of the one queried.
+def compositional_scores(record: Record) -> Scores:
+    """Score reward and regret by exposure, of the better known stimulus and of the one queried.
 
     `by_exposure` counts an episode under the stimulus that was met more often. `by_queried` counts
     each trial under the stimulus that the memory was asked for: of an exposure,
@@ -23,9 +22,8 @@ def compositional_scores(record: Record) -> dict[str, Any]:
     met = _of_query(exposures, asked)
     regret = np.asarray(record.best_expected_reward) - np.asarray(record.expected_reward)
     by_trial = _by_exposure_and_trial(regret, met)  # (seeds, exposures, steps)
-    gates = _by_exposure_and_trial(np.asarray(record.gates.r), met)
     first = np.asarray(record.expected_reward)[..., 0]
-    return {
+    scores: Scores = {
         **exposure_scores(record._replace(exposure=exposures[..., 0, :].max(axis=-1))),
         "by_queried": {
             "regret": without_nan(over_seeds(by_trial.sum(axis=-1))),
@@ -35,13 +33,16 @@ def compositional_scores(record: Record) -> dict[str, Any]:
             name: without_nan(over_seeds(_where_queried(first, met[..., 0], asked[..., 0] == row)))
             for name, row in (("high", HIGH), ("low", LOW))
         },
-        "r_by_trial": without_nan(gates.mean(axis=0).tolist()),
         "retrieval": retrieval_of_stimuli(record),
     }
+    if "r" in record.report:  # of agents that have such a gate
+        gates = _by_exposure_and_trial(np.asarray(record.report["r"]), met)
+        scores["r_by_trial"] = without_nan(gates.mean(axis=0).tolist())
+    return scores
 
 
-def retrieval_of_stimuli(record: Record) -> dict[str, Any] | None:
-    """Of queries for a class met before: how often an episode with that class came back."""
+def retrieval_of_stimuli(record: Record) -> OverSeeds | None:
+    """Return how often a query for a class met before brought back an episode with that class."""
     retrieved = np.asarray(record.retrieved)  # (seeds, epochs, episodes, steps)
     asked = np.asarray(record.trace.query)
     classes = np.asarray(record.trace.classes)  # (seeds, epochs, episodes, steps, 2)
@@ -54,22 +55,22 @@ def retrieval_of_stimuli(record: Record) -> dict[str, Any] | None:
 
 
 def _of_query(of_both: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """Of the high and the low stimulus, the one that the memory was asked for."""
+    """Pick, of the high and the low stimulus, the one that the memory was asked for."""
     return np.take_along_axis(of_both, asked[..., None], axis=-1)[..., 0]
 
 
 def _by_exposure_and_trial(values: np.ndarray, met: np.ndarray) -> np.ndarray:
-    """Means over epochs and episodes, (seeds, exposures, steps)."""
+    """Average over epochs and episodes: (seeds, exposures, steps)."""
     return np.stack([_mean(values, met == e) for e in range(int(met.max()) + 1)], axis=1)
 
 
 def _where_queried(first: np.ndarray, met: np.ndarray, here: np.ndarray) -> np.ndarray:
-    """Of episodes whose first query is of one kind, by its exposure: (seeds, exposures)."""
+    """Average episodes whose first query is of one kind, by its exposure: (seeds, exposures)."""
     return np.stack([_mean(first, (met == e) & here) for e in range(int(met.max()) + 1)], axis=1)
 
 
 def _mean(values: np.ndarray, here: np.ndarray) -> np.ndarray:
-    """Over epochs and episodes; NaN where there is none."""
+    """Average over epochs and episodes; NaN where there is none."""
     count = here.sum(axis=(1, 2))
     total = np.where(here, values, 0.0).sum(axis=(1, 2))
     return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)

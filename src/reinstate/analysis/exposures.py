@@ -1,21 +1,20 @@
 """Reward and regret by exposure: does an agent do better when a context comes back?"""
 
-from typing import Any
-
 import numpy as np
 
 from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.results import ByExposure, Scores
 from reinstate.evaluation import Record
 
 
 def reward_per_episode(record: Record) -> np.ndarray:
-    """Mean reward an episode of each seed, (seeds,)."""
+    """Return the mean reward per episode of each seed, (seeds,)."""
     reward = np.asarray(record.reward)
     return reward.sum(axis=-1).mean(axis=(1, 2))
 
 
-def by_exposure(record: Record) -> dict[str, Any]:
-    """Reward an episode and cumulative expected regret after each step, by exposure.
+def by_exposure(record: Record) -> ByExposure:
+    """Summarise reward per episode and cumulative expected regret after each step, by exposure.
 
     regret_t = Σ_{s ≤ t} (best expected reward − expected reward of the chosen action)
     """
@@ -35,7 +34,7 @@ def by_exposure(record: Record) -> dict[str, Any]:
 
 
 def _means(values: np.ndarray, exposure: np.ndarray, count: int) -> np.ndarray:
-    """The mean over episodes of each seed and exposure, (seeds, exposures, …)."""
+    """Average over episodes, for each seed and exposure: (seeds, exposures, …)."""
     return np.stack(
         [
             np.stack([seed_values[seed_exposure == e].mean(axis=0) for e in range(count)])
@@ -44,8 +43,8 @@ def _means(values: np.ndarray, exposure: np.ndarray, count: int) -> np.ndarray:
     )
 
 
-def exposure_scores(record: Record) -> dict[str, Any]:
-    """What every agent and every algorithm is judged by."""
+def exposure_scores(record: Record) -> Scores:
+    """Judge by what every agent and every algorithm is judged by."""
     return {
         "reward": over_seeds(reward_per_episode(record)),
         "by_exposure": by_exposure(record),

@@ -12,9 +12,14 @@ STAGES = ("cue", "second stage", "outcome")
 
 
 def gate_scores(record: Record) -> dict[str, Any]:
-    """The r-gate, mean over units, by stage, by block, and by how the choice turned out."""
+    """Summarise the r-gate, mean over units, by stage, by block, and by how the choice turned out.
+
+    Nothing for an agent that reports no such gate.
+    """
+    if "r" not in record.report:
+        return {}
     by_stage = np.stack(
-        [record.gates.r[..., 0], record.gates.r[..., 1], record.outcome_gates.r], axis=-1
+        [record.report["r"][..., 0], record.report["r"][..., 1], record.outcome["r"]], axis=-1
     )  # (seeds, epochs, episodes, stages)
     cued = np.asarray(record.trace.cue_episode[0, 0, :, 0] >= 0)  # (episodes,) the same always
     found: dict[str, Any] = {
@@ -30,8 +35,8 @@ def gate_scores(record: Record) -> dict[str, Any]:
 
 
 def _at_the_choice(record: Record, cued: np.ndarray) -> dict[str, Any]:
-    """The gate at the first stage of cued episodes, whose memory can inform the choice."""
-    gate = np.asarray(record.gates.r)[:, :, cued, 0]  # (seeds, epochs, episodes)
+    """Summarise the gate at the first stage of cued episodes, when memory can inform the choice."""
+    gate = np.asarray(record.report["r"])[:, :, cued, 0]  # (seeds, epochs, episodes)
     worth = np.asarray(record.trace.worth)[:, :, cued, 0]  # (…, actions)
     action = np.asarray(record.action)[:, :, cued, 0]
     best = worth.argmax(axis=-1)
@@ -47,7 +52,7 @@ def _at_the_choice(record: Record, cued: np.ndarray) -> dict[str, Any]:
 
 
 def compare(right: np.ndarray, wrong: np.ndarray) -> dict[str, Any] | None:
-    """Means, Welch's two-tailed t-test over episodes, and Cohen's d; nothing if one is empty."""
+    """Give means, Welch's two-tailed t-test over episodes and Cohen's d; None if one is empty."""
     if min(len(right), len(wrong)) < 2:
         return None
     right, wrong = right.astype(float), wrong.astype(float)
@@ -66,7 +71,7 @@ def compare(right: np.ndarray, wrong: np.ndarray) -> dict[str, Any] | None:
 
 
 def usefulness(record: Record) -> np.ndarray:
-    """What recall is worth in each episode, (seeds, epochs, episodes).
+    """Return what recall is worth in each episode, (seeds, epochs, episodes).
 
     The expected reward of the action that the cued episode recommends (EMB), less that of the
     action that the previous episode recommends (IMB): 0 where they agree, and in uncued episodes.

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from reinstate.analysis.results import OverSeeds
+
 MANY = 10_000  # resamples, where all of them would be too many
 MOST_ENUMERATED = MANY - 1  # arrangements that are gone through one by one
 TAILS = (0.025, 0.975)
@@ -24,15 +26,18 @@ ALPHA = 0.05
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def over_seeds(per_seed: Any) -> dict[str, Any]:
-    """Mean and 95% percentile bootstrap interval over the leading axis; none from a single seed.
+def over_seeds(per_seed: Any) -> OverSeeds:
+    """Summarise the leading axis: mean and 95% percentile bootstrap, which a single seed lacks.
 
-    A scalar a seed also gets its interquartile mean, which one stray seed cannot carry away.
+    Scalars also get their interquartile mean, which one stray seed cannot carry away.
     """
     values = np.asarray(per_seed, dtype=float)
     ci95 = None if len(values) < 2 else bootstrap(values).tolist()
-    found = {"mean": values.mean(axis=0).tolist(), "ci95": ci95, "per_seed": values.tolist()}
-    return found | ({"iqm": interquartile_mean(values)} if values.ndim == 1 else {})
+    mean = values.mean(axis=0).tolist()
+    found: OverSeeds = {"mean": mean, "ci95": ci95, "per_seed": values.tolist()}
+    if values.ndim == 1:
+        found["iqm"] = interquartile_mean(values)
+    return found
 
 
 def without_nan(value: Any) -> Any:
@@ -141,7 +146,7 @@ def student(values: Any) -> list[float] | None:
     return [float(np.mean(values) - half), float(np.mean(values) + half)]
 
 
-def with_interval(summary: dict[str, Any], number: str = ".2f") -> str:
+def with_interval(summary: OverSeeds, number: str = ".2f") -> str:
     """Write a mean with its interval."""
     mean, ci95 = summary["mean"], summary["ci95"]
     interval = ", ".join(f"{end:{number}}" for end in ci95) if ci95 else "one seed"

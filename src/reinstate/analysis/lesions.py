@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import Precision
 
-from reinstate.memory import DND, Memory, Retrieval
+from reinstate.memory import DND, Contents, Retrieval
 
 HIGHEST = Precision.HIGHEST  # as in a sound memory
 
@@ -21,9 +21,9 @@ class Misfiled(DND):
         """With the settings of a sound memory."""
         return cls(**{field.name: getattr(dnd, field.name) for field in fields(DND)})
 
-    def read(self, memory: Memory, query: Array) -> tuple[Retrieval, Memory]:
-        found, after = super().read(memory, query)
-        filled = jnp.maximum(jnp.sum(memory.written > 0), 1)
+    def read(self, contents: Contents, query: Array) -> tuple[Retrieval, Contents]:
+        found, after = super().read(contents, query)
+        filled = jnp.maximum(jnp.sum(contents.written > 0), 1)
         slots = (found.slots + filled // 2) % filled  # they fill in order
-        value = jnp.matmul(found.weights, memory.values[slots], precision=HIGHEST)
-        return found._replace(value=value, slots=slots, written=memory.written[slots]), after
+        value = jnp.matmul(found.weights, contents.values[slots], precision=HIGHEST)
+        return found._replace(value=value, slots=slots, written=contents.written[slots]), after

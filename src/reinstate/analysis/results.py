@@ -75,6 +75,11 @@ class Scores(TypedDict, total=False):
     on_training_contexts: dict[str, Any]  # Scores again
     probes: dict[str, OverSeeds]  # reward with an altered memory, by what was done to it
     milestones: list[dict[str, Any]]  # parts of Scores, each with its epoch
+    uncued: OverSeeds  # reward per episode, by block of the two-step task
+    cued: OverSeeds
+    by_queried: dict[str, Any]  # as by_exposure, of the stimulus that the memory was asked for
+    first_pull: dict[str, OverSeeds]  # expected reward of the first pull, by stimulus asked for
+    r_by_trial: Numbers  # (exposures, trials)
     maze: dict[str, Any]
     choices: dict[str, Any]
     gates: dict[str, Any]
@@ -105,22 +110,27 @@ class CheckRow(TypedDict):
     tried: NotRequired[str]  # to make it hold
 
 
-class Judge(TypedDict):
+class JudgedBy(TypedDict):
     """The program that judged recorded results again."""
 
     version: str
     commit: str | None
 
 
-class Results(TypedDict):
+class Provenance(TypedDict):
+    """The program that made a document."""
+
+    version: str
+    commit: str | None
+    jax: str
+
+
+class Results(Provenance):
     """An experiment from end to end: what `reinstate reproduce` leaves."""
 
     experiment: str
     preset: str
     command: str
-    version: str
-    commit: str | None
-    jax: str
     device: str
     settings: dict[str, Any]
     seconds: dict[str, float]
@@ -129,7 +139,7 @@ class Results(TypedDict):
     baselines: dict[str, Any]  # Scores by name, or {"unavailable": why}
     reference_lines: dict[str, float]
     checks: list[CheckRow]
-    rejudged: NotRequired[Judge]
+    rejudged: NotRequired[JudgedBy]
 
 
 class SummaryPart(TypedDict):

@@ -1,15 +1,14 @@
 """Does the memory find what it is asked for?"""
 
-from typing import Any
-
 import numpy as np
 
 from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.results import OverSeeds
 from reinstate.evaluation import Record
 
 
-def retrieval_accuracy(record: Record) -> dict[str, Any] | None:
-    """Of contexts met before: how often the state that came back was of the same context.
+def retrieval_accuracy(record: Record) -> OverSeeds | None:
+    """Return how often a context met before brought back a state of the same context.
 
     Nothing for an agent without a memory, or where no context comes back.
     """

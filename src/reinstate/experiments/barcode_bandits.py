@@ -3,14 +3,15 @@
 from dataclasses import replace
 
 from reinstate.baselines.algorithms import play_all
-from reinstate.baselines.optimum import Values, bandit_optimum
+from reinstate.baselines.optimum import bandit_optimum
 from reinstate.evaluation import Evaluation, Record
-from reinstate.experiments.base import LEARNER, Check, Experiment, Results
+from reinstate.experiments.base import LEARNER, Agents, Baselines, Check, Experiment, Values
 from reinstate.experiments.claims import against_memoryless, falls, input_at_chance, no_better
+from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
 
-QUICK = Settings(
+QUICK: Settings[BarcodeBandits, DND] = Settings(
     task=BarcodeBandits(),
     seeds=4,
     learner=replace(LEARNER, epochs=60, discount=0.7),
@@ -24,7 +25,7 @@ PAPER = replace(
 )
 
 
-def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
+def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
     """Section 4.1's statements, for whichever of its agents were run."""
     found = against_memoryless(
         agents,
@@ -43,7 +44,7 @@ def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
     return found + input_at_chance(agents, optimum, "chance", "4.1")
 
 
-def baselines(settings: Settings[BarcodeBandits]) -> dict[str, Record]:
+def baselines(settings: Settings[BarcodeBandits, DND]) -> dict[str, Record]:
     return play_all(settings.task, settings.evaluation, settings.seed_range)
 
 
@@ -56,12 +57,8 @@ BARCODE_BANDITS = Experiment(
     agents=("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"),
     presets={"quick": QUICK, "paper": PAPER},
     optimum=bandit_optimum,
-    ceilings={
-        "epl2rl": "own_memory",
-        "epl2rl-input": "own_memory",
-        "l2rl": "without_memory",
-        "l2rl-context": "without_memory",
-    },
+    ceiling="own_memory",
+    ceiling_without_memory="without_memory",
     lines={
         "best with memory of its own context": "own_memory",
         "best without episodic memory": "without_memory",

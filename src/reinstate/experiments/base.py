@@ -1,19 +1,22 @@
 """What an experiment is: a world, agents, presets, and the claims it has to bear out."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from reinstate.analysis.exposures import exposure_scores
-from reinstate.baselines.optimum import Values
+from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores
 from reinstate.errors import UserError, nearest
-from reinstate.evaluation import Arena, Record
+from reinstate.evaluation import Condition, Record
+from reinstate.figures.chart import Drawing
+from reinstate.figures.exposures import by_exposure, regret
+from reinstate.figures.learning import training_curves
+from reinstate.figures.numbers import at, numbers
 from reinstate.learner import A2C
+from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.base import World
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # A random search over 192 settings of learning rate, its end, discount, both costs and the clipping
 # norm in barcode bandits. Of those within noise of the best for plain L2RL, which is what the paper
@@ -29,7 +32,9 @@ LEARNER = A2C(
     max_grad_norm=0.3,
 )
 
-Results = dict[str, Any]  # what results.json holds, or a part of it
+Agents = Mapping[str, AgentResults]  # of results.json
+Values = dict[str, Any]  # an optimum, by name: see baselines/optimum.py
+Baselines = Mapping[str, Any]  # Scores by name
 
 
 class Check(NamedTuple):
@@ -45,51 +50,93 @@ class Check(NamedTuple):
     share: float | None = None  # of its ceiling, where the value is an agent's reward
     tried: str = ""  # to make it hold, where our own runs do not bear it out
 
+    def as_row(self) -> CheckRow:
+        """Return what results.json holds of it."""
+        row: Any = self._asdict()
+        checked: CheckRow = row
+        return checked
 
-def judge_bandit(world: Any, record: Record) -> Results:
+
+def score_exposures(world: World, record: Record) -> Scores:
+    """Score reward and regret by exposure, which every world can be judged by."""
     return exposure_scores(record)
 
 
-def at_exposures(label: str, *path: str) -> Callable[[Results], dict[str, float]]:
-    """Columns for tables: the mean of a score at the first, second and last exposure."""
+def no_checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
+    """Check nothing: an experiment without claims."""
+    return []
 
-    def columns(agent: Results) -> dict[str, float]:
-        scores: Any = agent
-        for name in path:
-            scores = scores[name]
-        means = scores["mean"]
-        shown = sorted({1, min(2, len(means)), len(means)})
+
+def no_baselines(settings: Settings) -> dict[str, Record]:
+    """Let nobody else play."""
+    return {}
+
+
+def keep_all(scores: Scores) -> dict[str, Any]:
+    """Keep all scores of a milestone."""
+    return {**scores}
+
+
+def at_exposures(label: str, *path: str) -> Callable[[AgentResults], dict[str, float]]:
+    """Make columns for tables: the mean of a score at the first, second and last exposure."""
+
+    def columns(agent: AgentResults) -> dict[str, float]:
+        means = [math.nan if y is None else y for y in numbers(at(agent, *path, "mean"))]
+        shown = sorted({1, min(2, len(means)), len(means)}) if means else []
         return {f"{label} at exposure 1" if e == 1 else str(e): means[e - 1] for e in shown}
 
     return columns
 
 
-REGRET = at_exposures("regret", "by_exposure", "regret")
+regret_columns = at_exposures("regret", "by_exposure", "regret")
+
+Charts = Mapping[str, Callable[[Results], Sequence[Drawing]]]  # file → what is drawn in it
+STANDARD_CHARTS: Charts = {
+    "training-curves": training_curves,
+    "by-exposure": by_exposure,
+    "regret": regret,
+}
 
 
 @dataclass(frozen=True)
 class Experiment:
+    """All that the command needs to know of an experiment. A name and a world are enough."""
+
     name: str
-    title: str
-    section: str
-    summary: str
     world: type[World]
-    agents: tuple[str, ...]  # those the section speaks of
-    presets: dict[str, Settings]
-    optimum: Callable[[Any], Values]  # of the task: see baselines/optimum.py
-    ceilings: dict[str, str]  # agent → the optimum that it cannot exceed
-    lines: dict[str, str]  # label in figures → the optimum that it marks
-    checks: Callable[[Results, Values, Results], list[Check]]  # agents, optimum, baselines
-    baselines: Callable[[Settings], dict[str, Record]] = lambda settings: {}  # other players
-    judge: Callable[[Any, Record], Results] = judge_bandit  # world, record → scores
+    title: str = ""
+    section: str = ""  # of the paper
+    summary: str = ""
+    agents: tuple[str, ...] = ("epl2rl", "l2rl", "l2rl-context")  # trained by default
+    presets: Mapping[str, Settings] = field(default_factory=dict)
+    optimum: Callable[[Any], Values] | None = None  # of the task
+    ceiling: str = ""  # the optimum that no agent with an episodic memory can exceed
+    ceiling_without_memory: str = ""  # and no other agent
+    lines: Mapping[str, str] = field(default_factory=dict)  # label in figures → the optimum there
+    checks: Callable[[Agents, Values, Baselines], list[Check]] = no_checks
+    baselines: Callable[[Settings], dict[str, Record]] = no_baselines  # other players
+    judge: Callable[[Any, Record], Scores] = score_exposures  # world, record → scores
     milestones: tuple[float, ...] = ()  # shares of training after which agents are judged as well
-    glance: Callable[[Results], Results] = lambda verdict: verdict  # what is kept of those verdicts
-    probes: Callable[[Settings], dict[str, Arena]] | None = None  # what its memory is put through
-    columns: Callable[[Results], dict[str, float]] = REGRET  # what tables show of an agent
+    milestone_scores: Callable[[Scores], dict[str, Any]] = keep_all  # what is kept of those
+    probes: Callable[[Settings], dict[str, Condition]] | None = None  # of its memory
+    columns: Callable[[AgentResults], dict[str, float]] = regret_columns  # in tables
     number: str = ".2f"  # how tables write rewards
-    figures: dict[str, Callable[[Results], "Figure"]] = field(default_factory=dict)  # file → figure
+    charts: Charts = field(default_factory=lambda: STANDARD_CHARTS)
+
+    def __post_init__(self) -> None:
+        defaults: dict[str, Any] = {
+            "title": self.name.replace("-", " ").capitalize(),
+            "summary": (self.world.__doc__ or "").strip().partition("\n")[0].rstrip("."),
+        }
+        for name, default in defaults.items():
+            if not getattr(self, name):
+                object.__setattr__(self, name, default)
+        if not self.presets:
+            quick: Settings[World, DND] = Settings(task=self.world(), seeds=4, learner=LEARNER)
+            object.__setattr__(self, "presets", {"quick": quick})
 
     def preset(self, name: str) -> Settings:
+        """Look a preset up."""
         if name not in self.presets:
             raise UserError(nearest("preset", name, self.presets))
         return self.presets[name]

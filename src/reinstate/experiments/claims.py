@@ -18,8 +18,8 @@ from reinstate.analysis.intervals import (
     permutation_test,
     smallest_p,
 )
-from reinstate.baselines.optimum import Values
-from reinstate.experiments.base import Check, Results
+from reinstate.analysis.results import AgentResults, OverSeeds
+from reinstate.experiments.base import Agents, Check, Values
 
 SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -63,26 +63,26 @@ def written(p: float) -> str:
     return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".").rstrip("0").rstrip(".")
 
 
-def above(claim: str, summary: Results, constant: float, **notes: Any) -> Check:
+def above(claim: str, summary: OverSeeds, constant: float, **notes: Any) -> Check:
     """The whole interval of an `over_seeds` lies above a constant."""
     return _held(claim, summary, "low", ">", constant, notes)
 
 
-def at_least(claim: str, summary: Results, constant: float, **notes: Any) -> Check:
+def at_least(claim: str, summary: OverSeeds, constant: float, **notes: Any) -> Check:
     return _held(claim, summary, "low", ">=", constant, notes)
 
 
-def at_most(claim: str, summary: Results, constant: float, **notes: Any) -> Check:
+def at_most(claim: str, summary: OverSeeds, constant: float, **notes: Any) -> Check:
     return _held(claim, summary, "high", "<=", constant, notes)
 
 
-def within(claim: str, summary: Results, constant: float, **notes: Any) -> Check:
+def within(claim: str, summary: OverSeeds, constant: float, **notes: Any) -> Check:
     """The interval reaches down to a constant: what of it lies above may be noise."""
     return _held(claim, summary, "low", "<=", constant, notes)
 
 
 def _held(
-    claim: str, summary: Results, end: str, sign: str, constant: float, notes: Results
+    claim: str, summary: OverSeeds, end: str, sign: str, constant: float, notes: dict[str, Any]
 ) -> Check:
     """A mean over seeds, and the end of its interval that decides."""
     seeds = len(summary["per_seed"])
@@ -94,50 +94,50 @@ def _held(
     return Check(claim, float(summary["mean"]), bound, holds, ci95=ci95, **notes)
 
 
-def outperforms(agents: Results, name: str, other: str, **notes: Any) -> Check:
+def outperforms(agents: Agents, name: str, other: str, **notes: Any) -> Check:
     claim = f"{name} outperforms {other} (difference in reward an episode)"
     return more(claim, *(_rewards(agents, each) for each in (name, other)), **notes)
 
 
-def no_better(agents: Results, name: str, other: str, **notes: Any) -> Check:
+def no_better(agents: Agents, name: str, other: str, **notes: Any) -> Check:
     claim = f"{name} earns no more than {other} (difference in reward an episode)"
     return no_more(claim, *(_rewards(agents, each) for each in (name, other)), **notes)
 
 
-def _rewards(agents: Results, name: str) -> Any:
+def _rewards(agents: Agents, name: str) -> Any:
     return agents[name]["reward"]["per_seed"]
 
 
-def stays_within(agents: Results, name: str, ceiling: float, **notes: Any) -> Check:
+def stays_within(agents: Agents, name: str, ceiling: float, **notes: Any) -> Check:
     claim = f"{name} stays within the best that is possible without episodic memory"
     return within(claim, agents[name]["reward"], ceiling, **_with_share(agents[name], notes))
 
 
-def exceeds(agents: Results, name: str, ceiling: float, **notes: Any) -> Check:
+def exceeds(agents: Agents, name: str, ceiling: float, **notes: Any) -> Check:
     claim = f"{name} earns more than any agent without episodic memory can"
     return above(claim, agents[name]["reward"], ceiling, **_with_share(agents[name], notes))
 
 
-def _with_share(agent: Results, notes: Results) -> Results:
+def _with_share(agent: AgentResults, notes: dict[str, Any]) -> dict[str, Any]:
     return {"share": agent.get("share_of_ceiling"), **notes}
 
 
 def falls(
-    claim: str, by_exposure: Results, first: int = 1, later: int = 2, **notes: Any
+    claim: str, by_exposure: OverSeeds, first: int = 1, later: int = 2, **notes: Any
 ) -> list[Check]:
     """A number falls from an exposure to a later one (-1: the last); nothing if there is none."""
     return [more(claim, *ends, paired=True, **notes) for ends in _ends(by_exposure, first, later)]
 
 
 def does_not_fall(
-    claim: str, by_exposure: Results, first: int = 1, later: int = -1, **notes: Any
+    claim: str, by_exposure: OverSeeds, first: int = 1, later: int = -1, **notes: Any
 ) -> list[Check]:
     return [
         no_more(claim, *ends, paired=True, **notes) for ends in _ends(by_exposure, first, later)
     ]
 
 
-def _ends(by_exposure: Results, first: int, later: int) -> list[tuple[Any, Any]]:
+def _ends(by_exposure: OverSeeds, first: int, later: int) -> list[tuple[Any, Any]]:
     values = np.array(by_exposure["per_seed"], float)  # (seeds, exposures)
     count = values.shape[1]
     later = count if later == -1 else later
@@ -145,7 +145,7 @@ def _ends(by_exposure: Results, first: int, later: int) -> list[tuple[Any, Any]]
 
 
 def against_memoryless(
-    agents: Results, ceiling: float, *, section: str = "", rewards: str = "", beyond: str = ""
+    agents: Agents, ceiling: float, *, section: str = "", rewards: str = "", beyond: str = ""
 ) -> list[Check]:
     """epL2RL beats both baselines and their ceiling; the baselines stay within it.
 
@@ -162,7 +162,7 @@ def against_memoryless(
     return found
 
 
-def input_at_chance(agents: Results, optimum: Values, chance: str, section: str) -> list[Check]:
+def input_at_chance(agents: Agents, optimum: Values, chance: str, section: str) -> list[Check]:
     """The variant without an r-gate, where it was run; `chance` is its name among the optima."""
     if "epl2rl-input" not in agents:
         return []

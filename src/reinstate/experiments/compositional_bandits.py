@@ -8,9 +8,18 @@ from reinstate.agent import Network
 from reinstate.analysis.compositional import compositional_scores
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.lesions import Misfiled
-from reinstate.baselines.optimum import Values, compositional_optimum
-from reinstate.evaluation import Arena, Evaluation, Record
-from reinstate.experiments.base import LEARNER, Check, Experiment, Results
+from reinstate.analysis.results import AgentResults, OverSeeds, Scores
+from reinstate.baselines.optimum import compositional_optimum
+from reinstate.evaluation import Condition, Evaluation, Record
+from reinstate.experiments.base import (
+    LEARNER,
+    STANDARD_CHARTS,
+    Agents,
+    Baselines,
+    Check,
+    Experiment,
+    Values,
+)
 from reinstate.experiments.claims import (
     above,
     at_most,
@@ -21,7 +30,7 @@ from reinstate.experiments.claims import (
     stays_within,
     within,
 )
-from reinstate.figures import compositional as compositional_figures
+from reinstate.figures.exposures import gates, probes
 from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.compositional import CompositionalBandits
@@ -31,7 +40,7 @@ from reinstate.tasks.compositional import CompositionalBandits
 # in episodes whose stimuli give way to others, the better one most often: then what was chosen, and
 # what was left, both have to be coded. results/compositional-bandits/tried.json has
 # what each part is worth.
-QUICK = Settings(
+QUICK: Settings[CompositionalBandits, DND] = Settings(
     task=CompositionalBandits(
         num_classes=20, judged_classes=40, stored="both", scale=3.0, exchange=0.4
     ),
@@ -59,22 +68,22 @@ PAPER = replace(
 )
 
 
-def judge(world: CompositionalBandits, record: Record) -> Results:
+def judge(world: CompositionalBandits, record: Record) -> Scores:
     return compositional_scores(record)
 
 
-def probes(settings: Settings[CompositionalBandits]) -> dict[str, Arena]:
+def probes(settings: Settings[CompositionalBandits, DND]) -> dict[str, Condition]:
     """What becomes of reward when the memory, or what it is asked for, is not as it was."""
-    world, memory = settings.task.unseen(), settings.memory
+    world, memory = settings.task.for_evaluation(), settings.memory
     return {
-        "memory cleared": Arena(world, memory, recall=0.0),
-        "memory misfiled": Arena(world, Misfiled.like(memory)),
-        "asked for the better stimulus": Arena(replace(world, query="high"), memory),
-        "asked for the worse stimulus": Arena(replace(world, query="low"), memory),
+        "memory cleared": Condition(world, memory, recall=0.0),
+        "memory misfiled": Condition(world, Misfiled.like(memory)),
+        "asked for the better stimulus": Condition(replace(world, query="high"), memory),
+        "asked for the worse stimulus": Condition(replace(world, query="low"), memory),
     }
 
 
-def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
+def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
     """Section 4.3's statements, for whichever of its agents were run."""
     ceiling, found = optimum["both_novel"], []
     if "l2rl-context" in agents:
@@ -89,7 +98,7 @@ def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
     return found + input_at_chance(agents, optimum, "chance", "4.3")
 
 
-def _exposures(regret: Results) -> list[Check]:
+def _exposures(regret: OverSeeds) -> list[Check]:
     said = "epL2RL consistently reduces its regret after successive exposures (Fig. 4b)"
     last = len(regret["mean"])
     found: list[Check] = []
@@ -104,7 +113,7 @@ def _exposures(regret: Results) -> list[Check]:
     return found
 
 
-def _probes(agent: Results, ceiling: float) -> list[Check]:
+def _probes(agent: AgentResults, ceiling: float) -> list[Check]:
     """Ours: that it is the memory, and what is filed in it, that pays."""
     if not (rewards := agent.get("probes")):
         return []
@@ -127,12 +136,8 @@ COMPOSITIONAL_BANDITS = Experiment(
     agents=("epl2rl", "l2rl-context"),
     presets={"quick": QUICK, "paper": PAPER},
     optimum=compositional_optimum,
-    ceilings={
-        "epl2rl": "mean_over_epoch",
-        "epl2rl-input": "mean_over_epoch",
-        "l2rl": "chance",
-        "l2rl-context": "both_novel",
-    },
+    ceiling="mean_over_epoch",
+    ceiling_without_memory="both_novel",
     lines={
         "best with memory": "mean_over_epoch",
         "best without episodic memory": "both_novel",
@@ -141,9 +146,5 @@ COMPOSITIONAL_BANDITS = Experiment(
     checks=checks,
     judge=judge,
     probes=probes,
-    figures={
-        "regret": compositional_figures.regret_by_exposure,
-        "probes": compositional_figures.probes,
-        "gates": compositional_figures.gates_by_trial,
-    },
+    charts={**STANDARD_CHARTS, "probes": probes, "gates": gates},
 )

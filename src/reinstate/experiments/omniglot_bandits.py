@@ -1,17 +1,19 @@
 """Experiment 2, section 4.2: is a bandit recognised when its context looks different each time?"""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.results import OverSeeds, Scores
 from reinstate.analysis.retrieval import retrieval_accuracy
 from reinstate.baselines.algorithms import play_all
-from reinstate.baselines.optimum import Values, omniglot_optimum
+from reinstate.baselines.optimum import omniglot_optimum
 from reinstate.evaluation import Evaluation, Record
 from reinstate.experiments import barcode_bandits
-from reinstate.experiments.base import Check, Experiment, Results
+from reinstate.experiments.base import Agents, Baselines, Check, Experiment, Values
 from reinstate.experiments.claims import (
     against_memoryless,
     at_least,
@@ -22,13 +24,13 @@ from reinstate.experiments.claims import (
     more,
     no_more,
 )
-from reinstate.figures import common as figures
+from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import OmniglotBandits
 
 RIVALS = ("gittins", "ucb1", "thompson")  # the paper's
 
-QUICK = Settings(
+QUICK: Settings[OmniglotBandits, DND] = Settings(
     task=OmniglotBandits(),
     seeds=4,
     learner=replace(barcode_bandits.QUICK.learner, epochs=130),
@@ -42,11 +44,11 @@ PAPER = replace(
 )
 
 
-def judge(world: OmniglotBandits, record: Record) -> Results:
+def judge(world: OmniglotBandits, record: Record) -> Scores:
     return {**exposure_scores(record), "retrieval": retrieval_accuracy(record)}
 
 
-def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
+def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
     """Section 4.2's statements, for whichever of its agents were run."""
     found = against_memoryless(
         agents,
@@ -65,7 +67,7 @@ def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
     return found + input_at_chance(agents, optimum, "chance", "4.2")
 
 
-def _context_drowns(agents: Results) -> Check:
+def _context_drowns(agents: Agents) -> Check:
     """Without reward and action there is no learning within an episode, so less than L2RL's."""
     claim = "l2rl-context fails where l2rl does not (l2rl's lead in reward an episode)"
     said = "L2RL+Context fails: embeddings of 128 numbers drown reward and action (Fig. 3b)"
@@ -74,7 +76,7 @@ def _context_drowns(agents: Results) -> Check:
     return more(claim, *rewards, section="4.2", paper=said, tried=tried)
 
 
-def _recall(agents: Results, rivals: Results) -> list[Check]:
+def _recall(agents: Agents, rivals: Mapping[str, OverSeeds]) -> list[Check]:
     """Fig. 3c: epL2RL's regret by exposure, beside the algorithms'."""
     regret = agents["epl2rl"]["by_exposure"]["regret"]
     claim = "epl2rl exploits a class it has met once (fall in regret from exposure 1 to 2)"
@@ -94,13 +96,13 @@ def _recall(agents: Results, rivals: Results) -> list[Check]:
     return found
 
 
-def _to_a_third(regret: Results, said: str) -> Check:
+def _to_a_third(regret: OverSeeds, said: str) -> Check:
     first, second = np.array(regret["per_seed"], float).T[:2]
     claim = "epl2rl's regret at exposure 2, as a share of exposure 1's"
     return at_most(claim, over_seeds(second / first), 1 / 3, section="4.2", paper=said)
 
 
-def _first_exposure(regret: Results, rivals: Results) -> list[Check]:
+def _first_exposure(regret: OverSeeds, rivals: Mapping[str, OverSeeds]) -> list[Check]:
     """The algorithms differ among each other: similar to all of them is to be among them.
 
     The paper does not set epL2RL's first exposure against L2RL's.
@@ -118,12 +120,12 @@ def _first_exposure(regret: Results, rivals: Results) -> list[Check]:
     return [Check(claim, own["mean"], bound, holds, paper=said, **notes)]
 
 
-def _at(regret: Results, exposure: int) -> np.ndarray:
+def _at(regret: OverSeeds, exposure: int) -> np.ndarray:
     """Of each seed, (seeds,)."""
     return np.array(regret["per_seed"], float)[:, exposure]
 
 
-def _beats(regret: Results, name: str, rival: Results) -> list[Check]:
+def _beats(regret: OverSeeds, name: str, rival: OverSeeds) -> list[Check]:
     """Below the algorithm from the second exposure on: where the lead is smallest, it counts."""
     pairs = zip(rival["mean"], regret["mean"], strict=False)  # of an urn, some meet more exposures
     leads = [theirs - own for theirs, own in pairs][1:]
@@ -136,7 +138,7 @@ def _beats(regret: Results, name: str, rival: Results) -> list[Check]:
     return [more(claim, *sides, section="4.2", paper=said)]
 
 
-def _without_recall(regret: Results, rivals: Results) -> list[Check]:
+def _without_recall(regret: OverSeeds, rivals: Mapping[str, OverSeeds]) -> list[Check]:
     """Fig. 3d: L2RL's regret by exposure, beside the algorithms'."""
     said = "without episodic memory, regret does not fall with more exposures (Fig. 3d)"
     claim = "l2rl's regret does not fall (fall from exposure 1 to the last)"
@@ -149,7 +151,7 @@ def _without_recall(regret: Results, rivals: Results) -> list[Check]:
     return found
 
 
-def baselines(settings: Settings[OmniglotBandits]) -> dict[str, Record]:
+def baselines(settings: Settings[OmniglotBandits, DND]) -> dict[str, Record]:
     # Algorithms do not see: those with memory are told the class, as a barcode would tell it.
     return play_all(settings.task.with_barcodes(), settings.evaluation, settings.seed_range)
 
@@ -163,10 +165,10 @@ OMNIGLOT_BANDITS = Experiment(
     agents=("epl2rl", "l2rl", "l2rl-context"),
     presets={"quick": QUICK, "paper": PAPER},
     optimum=omniglot_optimum,
-    ceilings=barcode_bandits.BARCODE_BANDITS.ceilings,
+    ceiling=barcode_bandits.BARCODE_BANDITS.ceiling,
+    ceiling_without_memory=barcode_bandits.BARCODE_BANDITS.ceiling_without_memory,
     lines=barcode_bandits.BARCODE_BANDITS.lines,
     baselines=baselines,
     checks=checks,
     judge=judge,
-    figures={"regret": figures.regret_curves},
 )

@@ -1,17 +1,19 @@
 """Experiment 5, section 4.5: which strategies does an agent with episodic memory learn?"""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from reinstate.agent import Network
 from reinstate.analysis.gates import gate_scores
 from reinstate.analysis.intervals import ALPHA, over_seeds
-from reinstate.baselines.optimum import Values, two_step_values
+from reinstate.analysis.results import AgentResults, OverSeeds, Scores
+from reinstate.baselines.optimum import two_step_optimum
 from reinstate.choices.model import STRATEGIES, from_arrays
 from reinstate.choices.participants import fit_choices
 from reinstate.evaluation import Evaluation, Record
-from reinstate.experiments.base import LEARNER, Check, Experiment, Results
+from reinstate.experiments.base import LEARNER, Agents, Baselines, Check, Experiment, Values
 from reinstate.experiments.claims import (
     above,
     input_at_chance,
@@ -20,14 +22,16 @@ from reinstate.experiments.claims import (
     within,
     written,
 )
-from reinstate.figures import choices as choice_figures
-from reinstate.figures import common as figures
-from reinstate.figures.common import subject
+from reinstate.figures.choices import choice_weights, stay, weights_in_training
+from reinstate.figures.exposures import gates
+from reinstate.figures.learning import training_curves
+from reinstate.figures.numbers import at, finite
+from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.two_step import EpisodicTwoStep
 
 # The incremental strategies need what happened in the last episodes: ten are back-propagated.
-QUICK = Settings(
+QUICK: Settings[EpisodicTwoStep, DND] = Settings(
     task=EpisodicTwoStep(),
     seeds=4,
     network=Network(reset="epoch"),
@@ -43,12 +47,12 @@ PAPER = replace(
 )
 
 
-def judge(world: EpisodicTwoStep, record: Record) -> Results:
+def judge(world: EpisodicTwoStep, record: Record) -> Scores:
     reward = np.asarray(record.reward).sum(axis=-1)  # (seeds, epochs, episodes)
     cue = np.asarray(record.trace.cue_episode)[..., 0]
     choices = from_arrays(record.action[..., 0], record.trace.state[..., 1], reward, cue >= 0, cue)
     fitted = fit_choices(choices)
-    scores = {
+    scores: Scores = {
         "reward": over_seeds(reward.mean(axis=(1, 2))),
         "uncued": over_seeds(reward[:, :, : world.uncued].mean(axis=(1, 2))),
         "choices": {name: fitted[name] for name in ("model", "fits", "group", "warnings", "stay")},
@@ -59,19 +63,20 @@ def judge(world: EpisodicTwoStep, record: Record) -> Results:
     return scores
 
 
-def columns(agent: Results) -> dict[str, float]:
-    return {part: agent[part]["mean"] for part in ("uncued", "cued") if part in agent}
+def columns(agent: AgentResults) -> dict[str, float]:
+    means = {part: finite(at(agent, part, "mean")) for part in ("uncued", "cued")}
+    return {part: mean for part, mean in means.items() if mean is not None}
 
 
-def glance(verdict: Results) -> Results:
+def milestone_scores(verdict: Scores) -> dict[str, Any]:
     """What of a verdict is kept at milestones."""
-    kept: Results = {
+    kept: dict[str, Any] = {
         name: verdict[name] for name in ("reward", "uncued", "cued") if name in verdict
     }
     return {**kept, "weights": verdict["choices"]["group"]}
 
 
-def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
+def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
     """Section 4.5's statements, for whichever of its agents were run."""
     found: list[Check] = []
     said = "epL2RL achieves more reward than L2RL (Fig. 6a)"
@@ -88,18 +93,18 @@ def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
     return found + input_at_chance(agents, optimum, "chance", "4.5")
 
 
-def _stays_incremental(agents: Results, name: str, ceiling: float) -> Check:
+def _stays_incremental(agents: Agents, name: str, ceiling: float) -> Check:
     claim = f"{name} stays within the best that ignores the cues, on cued episodes"
     return within(claim, agents[name]["cued"], ceiling, section="4.5")
 
 
-def _uses_cues(agent: Results, ceiling: float) -> Check:
+def _uses_cues(agent: AgentResults, ceiling: float) -> Check:
     claim = "epl2rl earns more than the best that ignores the cues, on cued episodes"
     said = "its reward is evidence that epL2RL exploits the cues (Fig. 6a)"
     return above(claim, agent["cued"], ceiling, section="4.5", paper=said)
 
 
-def _strategies(group: Results) -> list[Check]:
+def _strategies(group: dict[str, Any]) -> list[Check]:
     """Fig. 6b: weights, with the t-intervals that are reported beside them."""
     used = "epL2RL uses IMF and IMB on uncued episodes, IMF, IMB and EMB on cued ones (Fig. 6b)"
 
@@ -121,21 +126,21 @@ def _strategies(group: Results) -> list[Check]:
     return found
 
 
-def _weight(claim: str, weight: Results, is_used: bool, said: str, tried: str = "") -> Check:
+def _weight(claim: str, weight: OverSeeds, is_used: bool, said: str, tried: str = "") -> Check:
     """Whether a weight's own interval lies above 0."""
     mean, ci95 = weight["mean"], weight["ci95"]
     low = ci95[0] if ci95 else mean
     how = " for the low end (Student's t)" if ci95 else " (one seed cannot tell)"
     bound = f"{'>' if is_used else '<='} 0{how}"
-    notes: Results = {"section": "4.5", "paper": said, "ci95": ci95, "tried": tried}
+    notes: dict[str, Any] = {"section": "4.5", "paper": said, "ci95": ci95, "tried": tried}
     return Check(claim, mean, bound, (low > 0) == is_used, **notes)
 
 
-def _gates(gates: Results) -> list[Check]:
+def _gates(gates: dict[str, Any]) -> list[Check]:
     """Fig. 6c and the text beside it."""
     cued, uncued = (np.array(gates[part]["per_seed"], float).T for part in ("cued", "uncued"))
     said = "in all stages the r-gates open more when the cued block starts (Fig. 6c)"
-    notes: Results = {"paired": True, "section": "4.5", "paper": said}
+    notes: dict[str, Any] = {"paired": True, "section": "4.5", "paper": said}
     tried = "both presets, with ten seeds and with four"
     found = [
         more(
@@ -168,13 +173,9 @@ TWO_STEP = Experiment(
     world=EpisodicTwoStep,
     agents=("epl2rl", "l2rl", "l2rl-context"),
     presets={"quick": QUICK, "paper": PAPER},
-    optimum=two_step_values,
-    ceilings={
-        "epl2rl": "with_memory",
-        "epl2rl-input": "with_memory",
-        "l2rl": "without_memory",
-        "l2rl-context": "without_memory",
-    },
+    optimum=two_step_optimum,
+    ceiling="with_memory",
+    ceiling_without_memory="without_memory",
     lines={
         "ideal with episodic recall": "with_memory",
         "ideal without it": "without_memory",
@@ -182,16 +183,15 @@ TWO_STEP = Experiment(
     },
     checks=checks,
     judge=judge,
-    glance=glance,
+    milestone_scores=milestone_scores,
     milestones=(0.05, 0.1, 0.2, 0.4, 0.7, 1.0),
     columns=columns,
     number=".3f",
-    figures={
-        "choice-weights": lambda results: choice_figures.choice_weights(
-            subject(results)["choices"]
-        ),
-        "stay": lambda found: choice_figures.stay_panels(subject(found)["choices"]),
-        "gates": lambda found: figures.gates_over_epoch(subject(found)["gates"]),
-        "weights-in-training": lambda found: choice_figures.weights_in_training(subject(found)),
+    charts={
+        "training-curves": training_curves,
+        "choice-weights": choice_weights,
+        "stay": stay,
+        "gates": gates,
+        "weights-in-training": weights_in_training,
     },
 )

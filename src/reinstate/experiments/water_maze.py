@@ -7,9 +7,18 @@ import numpy as np
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.mazes import maze_scores
-from reinstate.baselines.optimum import Values, maze_optimum_or_bounds
+from reinstate.analysis.results import AgentResults, Scores
+from reinstate.baselines.optimum import maze_optimum
 from reinstate.evaluation import Evaluation, Record
-from reinstate.experiments.base import LEARNER, Check, Experiment, Results, at_exposures
+from reinstate.experiments.base import (
+    LEARNER,
+    Agents,
+    Baselines,
+    Check,
+    Experiment,
+    Values,
+    at_exposures,
+)
 from reinstate.experiments.claims import (
     above,
     against_memoryless,
@@ -18,12 +27,15 @@ from reinstate.experiments.claims import (
     falls,
     input_at_chance,
 )
-from reinstate.figures import mazes as maze_figures
+from reinstate.figures.exposures import steps_to_goal
+from reinstate.figures.learning import training_curves
+from reinstate.figures.mazes import trajectories
+from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.water_maze import WaterMaze
 
 # Of 64 settings drawn at random, none was better for plain L2RL than this discount with the rest.
-QUICK = Settings(
+QUICK: Settings[WaterMaze, DND] = Settings(
     task=WaterMaze(),
     seeds=4,
     learner=replace(LEARNER, epochs=80, discount=0.9),
@@ -37,15 +49,14 @@ PAPER = replace(
 )
 
 
-def judge(world: WaterMaze, record: Record) -> Results:
+def judge(world: WaterMaze, record: Record) -> Scores:
     scores = exposure_scores(record)
     # Regret of single moves says little where a goal is worth many of them.
-    for name in ("regret", "regret_by_step"):
-        del scores["by_exposure"][name]
+    del scores["by_exposure"]["regret"], scores["by_exposure"]["regret_by_step"]
     return {**scores, "maze": maze_scores(world, record)}
 
 
-def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
+def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
     """Section 4.4's statements, for whichever of its agents were run."""
     found = against_memoryless(
         agents,
@@ -59,14 +70,14 @@ def checks(agents: Results, optimum: Values, baselines: Results) -> list[Check]:
     return found + input_at_chance(agents, optimum, "random_walk", "4.4")
 
 
-def _explores(agent: Results, optimum: Values) -> Check:
+def _explores(agent: AgentResults, optimum: Values) -> Check:
     claim = "epl2rl searches a new maze better than a random walk (goals at exposure 1)"
     said = "a clear policy of exploration is visible on first exposures (Fig. 5c)"
     goals = over_seeds(np.array(agent["by_exposure"]["reward"]["per_seed"])[:, 0])
     return above(claim, goals, optimum["random_walk"], section="4.4", paper=said)
 
 
-def _recalls(agent: Results, optimum: Values) -> list[Check]:
+def _recalls(agent: AgentResults, optimum: Values) -> list[Check]:
     maze = agent["maze"]
     claim = "epl2rl finds a goal faster once it has met the context (fall in steps)"
     said = "after its first exposure it takes a much smaller number of steps (Fig. 5b)"
@@ -96,13 +107,9 @@ WATER_MAZE = Experiment(
     world=WaterMaze,
     agents=("epl2rl", "l2rl", "l2rl-context"),
     presets={"quick": QUICK, "paper": PAPER},
-    optimum=maze_optimum_or_bounds,
-    ceilings={
-        "epl2rl": "mean_over_exposures",
-        "epl2rl-input": "mean_over_exposures",
-        "l2rl": "without_memory",
-        "l2rl-context": "without_memory",
-    },
+    optimum=maze_optimum,
+    ceiling="mean_over_exposures",
+    ceiling_without_memory="without_memory",
     lines={
         "best with memory": "mean_over_exposures",
         "best without episodic memory": "without_memory",
@@ -112,8 +119,9 @@ WATER_MAZE = Experiment(
     judge=judge,
     # A goal never found counts as the whole episode, as it does in the optimum.
     columns=at_exposures("steps to the goal", "maze", "steps_or_end"),
-    figures={
-        "steps-to-goal": maze_figures.maze_steps,
-        "trajectories": maze_figures.maze_trajectories,
+    charts={
+        "training-curves": training_curves,
+        "steps-to-goal": steps_to_goal,
+        "trajectories": trajectories,
     },
 )

@@ -5,12 +5,13 @@ import shlex
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import jax
 
+from reinstate.analysis.results import Provenance
 
-def provenance() -> dict[str, Any]:
+
+def provenance() -> Provenance:
     """Name this program, for every file that holds results."""
     return {"version": version("reinstate"), "commit": commit(), "jax": jax.__version__}
 

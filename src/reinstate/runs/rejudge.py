@@ -1,4 +1,4 @@
-"""Recorded results, judged anew from the numbers of their single seeds.
+"""Recorded results, judged again from the numbers of their single seeds.
 
 What was measured stays as it is. Intervals, shares of ceilings and checks are made by the rules of
 this version, which may not be those of the version that recorded them.
@@ -8,42 +8,45 @@ from pathlib import Path
 from typing import Any
 
 from reinstate.analysis.intervals import over_seeds, without_nan
+from reinstate.analysis.results import Results, read_document
 from reinstate.choices.participants import t_test
 from reinstate.choices.stay import over_each_cell
-from reinstate.files import read_json, write_json
-from reinstate.report.sources import understood
+from reinstate.experiments import find_experiment
+from reinstate.files import write_json
 from reinstate.runs.provenance import provenance
-from reinstate.runs.reproduce import add_shares, checks_of, draw, find_experiment
+from reinstate.runs.reproduce import add_shares, checks_of, draw
 
 
-def rejudge_file(path: Path) -> dict[str, Any]:
+def rejudge_file(path: Path) -> Results:
     """Rewrite a results.json (or the one in a folder) and redraw the figures beside it.
 
     A file of any other name is rewritten alone: figures have the names of a reproduction's.
     """
     file = path / "results.json" if path.is_dir() else path
-    with understood(file):
-        document = rejudge(read_json(file))
-        if file.name == "results.json":
-            draw(find_experiment(document["experiment"]), document, file.parent)
+    document = rejudge(read_document(Results, file))
+    if file.name == "results.json":
+        draw(find_experiment(document["experiment"]), document, file.parent)
     write_json(file, document)  # last, as in a reproduction
     return document
 
 
-def rejudge(document: dict[str, Any]) -> dict[str, Any]:
-    """The same results with intervals, shares and checks of this version, which it names."""
-    experiment = find_experiment(str(document["experiment"]))
-    parts = {name: _renewed(document[name]) for name in ("agents", "baselines")}
-    add_shares(experiment, parts["agents"], document["optimum"])
-    rivals = document["optimum"], parts["baselines"]
-    checks = checks_of(experiment, parts["agents"], *rivals)
-    program = provenance()
-    by = {name: program[name] for name in ("version", "commit")}
-    return {**document, **parts, "checks": checks, "rejudged": by}
+def rejudge(document: Results) -> Results:
+    """Return the same results with this version's intervals, shares and checks, and its name."""
+    experiment = find_experiment(document["experiment"])
+    agents, baselines = (_renewed(document[name]) for name in ("agents", "baselines"))  # type: ignore[literal-required]
+    optimum, program = document["optimum"], provenance()
+    add_shares(experiment, agents, optimum)
+    return {
+        **document,
+        "agents": agents,
+        "baselines": baselines,
+        "checks": checks_of(experiment, agents, optimum, baselines),
+        "rejudged": {"version": program["version"], "commit": program["commit"]},
+    }
 
 
 def _renewed(value: Any) -> Any:
-    """The value with every summary in it, however deep, made anew from what it summarises."""
+    """Make every summary in a value again, however deep, from what it summarises."""
     if isinstance(value, list):
         # Of numbers there are many, and nothing in them to renew.
         return [_renewed(each) for each in value] if _any_dict(value) else value

@@ -9,13 +9,17 @@ RUN/evaluation.json                    frozen weights, judged
 import io
 import json
 import math
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from reinstate.errors import UserError
+from reinstate.evaluation import Record
+from reinstate.experiments import find_experiment
+from reinstate.experiments.base import Experiment
 from reinstate.files import (
     append_line,
     read_arrays,
@@ -26,14 +30,21 @@ from reinstate.files import (
     write_json,
 )
 from reinstate.runs.provenance import provenance
-from reinstate.settings import differences
+from reinstate.settings import Settings, completed, differences, recorded_settings, to_dict
 
 FORMAT = "reinstate-checkpoint-1"
 
 
 class Run:
+    """The folder of one run."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a run in this folder."""
+        return (self.path / "config.json").exists()
 
     @property
     def metrics_path(self) -> Path:
@@ -102,8 +113,49 @@ class Run:
         return next(reversed(self.checkpoints().values()), None)
 
 
+class Opened(NamedTuple):
+    """What a run is of, by its config."""
+
+    experiment: Experiment
+    agent: str
+    settings: Settings
+
+
+def start_run(
+    experiment: Experiment, agent: str, settings: Settings, out: Path, resume: bool
+) -> Run:
+    """Create the run of one agent on disk, or make sure that it can be continued."""
+    settings.make_learner(agent)  # refuses what cannot work before anything is written
+    run, config = Run(out), config_of(experiment, agent, settings)
+    if resume and run.exists:
+        require_same_run(experiment, run, config)
+    else:
+        run.create(config, resume)
+    return run
+
+
+def config_of(experiment: Experiment, agent: str, settings: Settings) -> dict[str, Any]:
+    """Return what config.json holds: enough to make the run again."""
+    return {"experiment": experiment.name, "agent": agent, "settings": to_dict(settings)}
+
+
+def require_same_run(experiment: Experiment, run: Run, config: dict[str, Any]) -> None:
+    """Refuse to continue a run with another config."""
+    saved = run.read_config()
+    known = completed(experiment.world, saved.get("settings"))
+    require_same(run.path, {**saved, "settings": known}, config)
+
+
+def open_run(path: Path) -> Opened:
+    """Read the experiment, agent and settings of a run from its config."""
+    config = Run(path).read_config()
+    experiment = find_experiment(str(config.get("experiment")))
+    settings = recorded_settings(experiment.world, config.get("settings"))
+    return Opened(experiment, str(config.get("agent")), settings)
+
+
 def load_checkpoint(path: Path, template: Any) -> tuple[Any, int]:
-    """A checkpoint's state and epoch, if it fits the template (arrays, or only their shapes)."""
+    """Read a checkpoint's state and epoch, if it fits the template (arrays, or their shapes)."""
     if not path.is_file():
         raise UserError(f"{path} is no file: name a checkpoint of the run")
     advice = "it is cut short or no checkpoint; delete it to continue from the one before"
@@ -145,9 +197,11 @@ def _typed(array: np.ndarray, leaf: Any) -> jax.Array:
     return jax.random.wrap_key_data(plain) if _is_key(leaf) else plain
 
 
-def write_record(path: Path, record: Any) -> None:
-    """Every step of an evaluation as a plain .npz; nested names are joined by dots (gates.r)."""
-    arrays = {name.lstrip("."): leaf for name, leaf in _leaves(record).items()}
+def write_record(path: Path, record: Record) -> None:
+    """Write every step of an evaluation as a plain .npz; nested names are joined by dots."""
+    parts = record._asdict()
+    parts["gates"], parts["outcome_gates"] = parts.pop("report"), parts.pop("outcome")
+    arrays = {re.sub(r"\W+", ".", name).strip("."): leaf for name, leaf in _leaves(parts).items()}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
     write_atomically(path, buffer.getvalue())

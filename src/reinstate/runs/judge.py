@@ -1,0 +1,92 @@
+"""Frozen weights → the verdict: what results.json says of an agent."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from reinstate import devices
+from reinstate.agent import Maker
+from reinstate.analysis.exposures import exposure_scores
+from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.results import Scores
+from reinstate.errors import UserError
+from reinstate.evaluation import Condition, Record, evaluate_in
+from reinstate.experiments.base import Experiment
+from reinstate.learner import TrainState
+from reinstate.runs.run import Run, load_checkpoint
+from reinstate.settings import Settings
+
+
+class Evaluator:
+    """Plays and judges one agent of an experiment; each condition is compiled once."""
+
+    def __init__(self, experiment: Experiment, agent: str | Maker, settings: Settings) -> None:
+        self.experiment, self.settings = experiment, settings
+        self.learner = settings.make_learner(agent)
+        self._programs: dict[Condition, Any] = {}
+
+    @property
+    def condition(self) -> Condition:
+        """The condition under which agents are judged: the task's own world for that purpose."""
+        return Condition(self.settings.task.for_evaluation(), self.settings.memory)
+
+    def record(self, state: TrainState, condition: Condition | None = None) -> Record:
+        """Play frozen weights of all seeds on fresh keys; leaves are (seeds, …) NumPy arrays."""
+        condition = condition or self.condition
+        if condition not in self._programs:
+
+            def one_seed(params: Any, seed: jax.Array) -> Record:
+                player = self.learner.agent(params)
+                return evaluate_in(condition, player, self.settings.evaluation, seed)
+
+            self._programs[condition] = devices.over_seeds(one_seed, self.settings.seeds)
+        seeds = jnp.array(self.settings.seed_range)
+        return jax.tree.map(np.asarray, self._programs[condition](state.params, seeds))
+
+    def scores(self, record: Record) -> Scores:
+        """Judge a record by what the experiment is about."""
+        scores = self.experiment.judge(self.settings.task, record)
+        if "r" in record.report:
+            scores["r_gate"] = over_seeds(record.report["r"].mean(axis=(1, 2, 3)))
+        return scores
+
+    def verdict(self, state: TrainState) -> Scores:
+        """Judge frozen weights: on fresh tasks, on training tasks if those differ, by probes."""
+        settings = self.settings
+        verdict = self.scores(self.record(state))
+        training = Condition(settings.task, settings.memory)
+        if training != self.condition:
+            verdict["on_training_contexts"] = {**self.scores(self.record(state, training))}
+        if self.experiment.probes and self.learner.remembers:
+            verdict["probes"] = {
+                name: exposure_scores(self.record(state, condition))["reward"]
+                for name, condition in self.experiment.probes(settings).items()
+            }
+        return verdict
+
+    def judge_run(self, run: Run, state: TrainState) -> Scores:
+        """Judge a trained run, and its checkpoints nearest to the experiment's milestones."""
+        verdict, found = self.verdict(state), run.checkpoints()
+        total = self.settings.learner.epochs
+        wanted = [share * total for share in self.experiment.milestones]
+        epochs = {min(found, key=lambda epoch: abs(epoch - aim)) for aim in wanted}
+        milestones = []
+        for epoch in sorted(epochs):
+            scores = self.scores(self.record(self.load(run, found[epoch])))
+            milestones.append({"epoch": epoch, **self.experiment.milestone_scores(scores)})
+        if milestones:
+            verdict["milestones"] = milestones
+        return verdict
+
+    def load(self, run: Run, checkpoint: Path | None = None) -> TrainState:
+        """Load a run's trained state, from its last checkpoint or the one named."""
+        checkpoint = checkpoint or run.last_checkpoint()
+        if checkpoint is None:
+            raise UserError(f"{run.path} has no checkpoint yet: train it first")
+        init = devices.over_seeds(self.learner.init, self.settings.seeds)
+        template = jax.eval_shape(init, jnp.array(self.settings.seed_range))
+        state: TrainState = load_checkpoint(checkpoint, template)[0]
+        return state
