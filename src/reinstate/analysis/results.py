@@ -65,6 +65,58 @@ class Curve(TypedDict):
     reward: OverSeeds  # (seeds, points)
 
 
+class MetricsRow(TypedDict):
+    """A line of metrics.jsonl: one epoch."""
+
+    epoch: int
+    steps: int
+    seconds: float
+    reward: list[float]  # per episode, of each seed
+
+
+class Trajectory(TypedDict):
+    """Two ways to the first goal of a context, as numbers of cells."""
+
+    goal: int
+    first: list[int]
+    second: list[int]
+
+
+class MazeScores(TypedDict, total=False):
+    """Scores of a maze, by exposure."""
+
+    steps_to_goal: OverSeeds  # moves to the first goal, where it was found
+    steps_or_end: OverSeeds  # a goal never found counts as the whole episode
+    found: OverSeeds
+    steps_to_later_goals: OverSeeds
+    shortest: OverSeeds
+    visited: OverSeeds
+    sweep: OverSeeds
+    trajectories: list[Trajectory]
+
+
+class GateScores(TypedDict, total=False):
+    """The r-gate at each stage of an episode."""
+
+    stages: list[str]
+    over_epoch: Numbers  # (stages, episodes)
+    first_cued: int  # how many episodes come before it
+    uncued: OverSeeds  # (seeds, stages), mean over the block
+    cued: OverSeeds
+    correct_against_wrong: dict[str, Any] | None
+    correlation_with_usefulness: OverSeeds | None
+
+
+class ChoiceScores(TypedDict, total=False):
+    """The choice model, fitted to an agent's choices."""
+
+    model: str
+    fits: list[dict[str, Any]]
+    group: dict[str, dict[str, OverSeeds]]  # by part and strategy
+    warnings: list[str]
+    stay: dict[str, Any]  # by panel
+
+
 class Scores(TypedDict, total=False):
     """The verdict on frozen weights. Experiments add what they are about."""
 
@@ -80,9 +132,9 @@ class Scores(TypedDict, total=False):
     by_queried: dict[str, Any]  # as by_exposure, of the stimulus that the memory was asked for
     first_pull: dict[str, OverSeeds]  # expected reward of the first pull, by stimulus asked for
     r_by_trial: Numbers  # (exposures, trials)
-    maze: dict[str, Any]
-    choices: dict[str, Any]
-    gates: dict[str, Any]
+    maze: MazeScores
+    choices: ChoiceScores
+    gates: GateScores
 
 
 class AgentResults(Scores, total=False):
@@ -173,7 +225,11 @@ def read_document(kind: type[T], path: Path) -> T:
 
 def checked(kind: type[T], value: Any, path: Path) -> T:
     """Return the value if it is a document of this kind; a UserError names what is wrong."""
-    if problem := _problem(kind, value, ""):
+    try:
+        problem = _problem(kind, value, "")
+    except RecursionError:
+        problem = "it is nested too deep"
+    if problem:
         raise UserError(
             f"{path} does not hold results of this program ({problem}):"
             " name what reinstate reproduce or train left"

@@ -30,7 +30,7 @@ from reinstate.experiments.claims import (
     stays_within,
     within,
 )
-from reinstate.figures.exposures import gates, probes
+from reinstate.figures import exposures as charts
 from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.compositional import CompositionalBandits
@@ -146,5 +146,5 @@ COMPOSITIONAL_BANDITS = Experiment(
     checks=checks,
     judge=judge,
     probes=probes,
-    charts={**STANDARD_CHARTS, "probes": probes, "gates": gates},
+    charts={**STANDARD_CHARTS, "probes": charts.probes, "gates": charts.gates},
 )

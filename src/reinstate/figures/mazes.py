@@ -1,18 +1,19 @@
-"""Figures of mazes, from what results.json holds: steps to the goal, and ways there."""
+"""Ways through a maze, drawn with matplotlib."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reinstate.figures.common import COLOURS, LABELS, SEED_POINT, apart, subject
+from reinstate.analysis.results import Results
+from reinstate.figures.chart import Trajectories
+from reinstate.figures.numbers import at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-OPTIMUM = "optimum"  # how its label in a legend starts
-PIECES = 8  # of each move in a trajectory, each in a colour of its own
+PIECES = 8  # of each move in a trajectory, each with its colour
 START: dict[str, Any] = {
     "linestyle": "none",
     "marker": "o",
@@ -32,85 +33,28 @@ GOAL: dict[str, Any] = {
 }
 
 
-def maze_steps(results: dict[str, Any]) -> "Figure":
-    """Fig. 5b: moves to the first goal by exposure, with 95% intervals, optima as lines.
-
-    Small points are single seeds. A goal never found counts as the whole episode, as in the optima.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.2, 3.4), layout="constrained")
-    axes = figure.subplots()
+def trajectories(results: Results) -> list[Trajectories]:
+    """Take the recorded ways of epL2RL, or of whichever agent was run first."""
     agents = results["agents"]
-    last = 1
-    for index, (name, agent) in enumerate(agents.items()):
-        aside = 0.12 * (index - (len(agents) - 1) / 2)  # so that intervals do not cover each other
-        last = max(last, _steps(axes, name, agent["maze"]["steps_or_end"], aside))
-    _maze_optima(axes, results.get("optimum") or {}, last)
-    axes.set_xlabel("exposure to the context")
-    axes.set_ylabel("steps to the first goal")
-    axes.set_xlim(0.4, last + 0.6)
-    axes.set_ylim(bottom=0)
-    axes.set_xticks(range(1, last + 1, 1 + last // 16))
-    axes.spines[["top", "right"]].set_visible(False)
-    handles, labels = axes.get_legend_handles_labels()
-    optimum_last = sorted(range(len(labels)), key=lambda i: labels[i].startswith(OPTIMUM))
-    figure.legend(
-        [handles[i] for i in optimum_last],
-        [labels[i] for i in optimum_last],
-        frameon=False,
-        loc="outside upper left",
-        fontsize=8,
-        ncols=4,
-        columnspacing=1.2,
-    )
-    return figure
+    scores = agents.get("epl2rl") or next(iter(agents.values()), {})
+    task = at(results["settings"], "task")
+    size = at(task, "height"), at(task, "width")
+    recorded = at(scores, "maze", "trajectories")
+    if not isinstance(recorded, list) or not all(isinstance(n, int) and n > 0 for n in size):
+        return []
+    return [Trajectories(*size, recorded)]
 
 
-def _steps(axes: "Axes", name: str, steps: dict[str, Any], aside: float) -> int:
-    """Draw one agent's seeds, means and intervals; how many exposures it has."""
-    mean = np.array(steps["mean"], float)  # None, where no episode reached the goal, becomes NaN
-    exposure = np.arange(1, len(mean) + 1)
-    low, high = np.array(steps["ci95"], float).T if steps["ci95"] else (mean, mean)
-    seeds = np.array(steps.get("per_seed", []), float)  # (seeds, exposures)
-    for seed, beside in zip(seeds, apart(len(seeds)), strict=True):
-        axes.plot(exposure + aside + 0.045 * beside, seed, color=COLOURS.get(name), **SEED_POINT)
-    axes.errorbar(
-        exposure + aside,
-        mean,
-        yerr=[mean - low, high - mean] if steps["ci95"] else None,
-        color=COLOURS.get(name),
-        label=LABELS.get(name, name),
-        linewidth=1.2,
-        elinewidth=1.2,
-        marker="o",
-        markersize=3.5,
-    )
-    return len(mean)
-
-
-def _maze_optima(axes: "Axes", optimum: dict[str, Any], last: int) -> None:
-    spans = {"steps_first_exposure": (0.6, 1.4), "steps_goal_known": (1.6, last + 0.4)}
-    known = {n: optimum[n] for n, (left, right) in spans.items() if n in optimum and left < right}
-    label = f"{OPTIMUM} ({', '.join(f'{steps:.2f}' for steps in known.values())})"
-    for name, steps in known.items():
-        style: Any = {"color": "0.25", "linewidth": 1.2, "linestyle": (0, (2, 1.2)), "zorder": 3}
-        axes.plot(spans[name], [steps, steps], label=label, **style)
-        label = "_"  # one entry in the legend for both
-
-
-def maze_trajectories(results: dict[str, Any]) -> "Figure":
-    """Fig. 5c and d: ways to the first goal, early steps red, late steps green.
+def draw_trajectories(drawing: Trajectories, title: str = "") -> "Figure":
+    """Draw Fig. 5c and d: early steps red, late steps green.
 
     Each column is a context; above its first exposure, below its second, from the same start.
     """
     from matplotlib.figure import Figure
 
-    task = results["settings"]["task"]
-    height, width = task["height"], task["width"]
-    pairs = subject(results)["maze"]["trajectories"]
+    height, width, pairs = drawing
     columns = max(len(pairs), 1)
-    size = max(1.25 * columns + 0.5, 4.2), 2.5 * min(max(height / width, 0.8), 2) + 0.9
+    size = max(1.25 * columns + 0.5, 4.2), 2.5 * min(max(height / width, 0.8), 2) + 1.1
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(2, columns, squeeze=False)
     for row, exposure in zip(panels, ("first", "second"), strict=True):
@@ -119,8 +63,8 @@ def maze_trajectories(results: dict[str, Any]) -> "Figure":
             _grid(axes, height, width)
         for axes, pair in zip(row, pairs, strict=False):  # an empty grid if there is no pair
             _trajectory(axes, pair[exposure], pair["goal"], width)
-    if not pairs:
-        figure.suptitle("no context started twice in the same place", fontsize=9)
+    words = [title, "" if pairs else "no context started twice in the same place"]
+    figure.suptitle(", ".join(filter(None, words)), x=0.01, ha="left", fontsize=10)
     _trajectory_key(figure)
     return figure
 
@@ -153,7 +97,7 @@ def _trajectory(axes: "Axes", cells: list[int], goal: int, width: int) -> None:
 
 
 def _path_points(cells: list[int], width: int) -> np.ndarray:
-    """Where to draw each cell of a path, (cells, 2): a cell met again is drawn a little aside.
+    """Return where to draw each cell of a path, (cells, 2); one met again is a little aside.
 
     So a path without detours runs straight through the centres, and no segment of another hides
     one drawn before.

@@ -70,7 +70,7 @@ def replay(world: WaterMaze, record: Record, seed: int, epoch: int, episode: int
             goals=int(played.reward[: t + 1].sum()),
             reward=float(played.reward[t]),
             move=MOVES[played.action[t]],
-            r_gate=float(played.gates.r[t]),
+            r_gate=float(played.report["r"][t]) if "r" in played.report else 0.0,
             exposure=int(played.exposure) + 1,
             context=number if bits is None else "".join(f"{bit:.0f}" for bit in bits[t]),
             retrieved=int(played.exposure) if recalled else None,

@@ -1,9 +1,10 @@
 """Checks of the paper's statements → a table, grouped by the paper's sections."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from reinstate.report.markup import ABSENT, Markup, finite, percent, row, table, tag, with_bounds
+from reinstate.analysis.results import CheckRow
+from reinstate.figures.markup import ABSENT, Markup, percent, row, table, tag, with_bounds
+from reinstate.figures.numbers import finite, interval
 from reinstate.report.sources import Document
 
 WORDS = {"<=": "at most", ">=": "at least", "<": "less than", ">": "more than"}
@@ -11,8 +12,8 @@ HEAD = ("claim", "the paper", "ours [95%]", "share of its ceiling", "verdict")
 
 
 def claims(documents: Sequence[Document], groups: Sequence[Sequence[Markup]]) -> Markup:
-    """Every statement of the paper that was tested, with what became of it."""
-    verdicts = [check["holds"] is True for d in documents for check in d.results.get("checks", [])]
+    """Make a table of every statement of the paper that was tested."""
+    verdicts = [check["holds"] for d in documents for check in d.results["checks"]]
     return tag(
         "section",
         tag("h2", "Claims", id="claims-heading"),
@@ -24,11 +25,11 @@ def claims(documents: Sequence[Document], groups: Sequence[Sequence[Markup]]) ->
 
 
 def grouped(document: Document, name: str, heading: str) -> list[list[Markup]]:
-    """Rows for each section of the paper, under a row that names it."""
+    """Make rows for each section of the paper, under a row that names it."""
     groups: dict[str, list[Markup]] = {}
-    for check in document.results.get("checks", []):
+    for check in document.results["checks"]:
         # Results of earlier versions do not name it: it is then the experiment's.
-        section = str(check.get("section") or document.experiment.section.partition(",")[0])
+        section = check.get("section") or document.experiment.section.partition(",")[0]
         if section not in groups:
             link = tag("a", heading, href=f"#{name}")
             title = tag("th", f"Section {section}: ", link, colspan=len(HEAD), scope="rowgroup")
@@ -37,30 +38,24 @@ def grouped(document: Document, name: str, heading: str) -> list[list[Markup]]:
     return list(groups.values())
 
 
-def _check(check: dict[str, Any]) -> Markup:
-    word, kind = ("✓ holds", "holds") if check["holds"] is True else ("✗ fails", "fails")
+def _check(check: CheckRow) -> Markup:
+    word, kind = ("✓ holds", "holds") if check["holds"] else ("✗ fails", "fails")
     bound = tag("span", f" against: {_in_words(check['bound'])}", class_="bound")
     return row(
         check["claim"],
         check.get("paper") or ABSENT,
-        with_bounds(finite(check["value"]), _interval(check.get("ci95"))),
+        with_bounds(finite(check["value"]), interval(check.get("ci95"))),
         percent(check.get("share")),
         tag("td", tag("span", word, class_=kind), bound, *_tried(check)),
     )
 
 
-def _tried(check: dict[str, Any]) -> list[Markup]:
-    """Where a claim fails, what was done to make it hold."""
-    tried = check.get("tried")
-    failed = check["holds"] is not True
-    return [tag("span", f"; tried: {tried}", class_="bound")] if tried and failed else []
+def _tried(check: CheckRow) -> list[Markup]:
+    """Say what was done to make a failing claim hold."""
+    tried = "" if check["holds"] else check.get("tried")
+    return [tag("span", f"; tried: {tried}", class_="bound")] if tried else []
 
 
-def _interval(ends: Any) -> tuple[float, float] | None:
-    low, high = (finite(end) for end in ends) if ends else (None, None)
-    return None if low is None or high is None else (low, high)
-
-
-def _in_words(bound: object) -> str:
-    sign, space, rest = str(bound).partition(" ")
+def _in_words(bound: str) -> str:
+    sign, space, rest = bound.partition(" ")
     return f"{WORDS.get(sign, sign)}{space}{rest}"

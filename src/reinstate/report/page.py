@@ -2,23 +2,20 @@
 
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from reinstate.analysis.intervals import with_interval
+from reinstate.analysis.results import Scores
 from reinstate.errors import UserError
-from reinstate.files import write_atomically
-from reinstate.report.charts import Chart, figure
-from reinstate.report.claims import claims, grouped
-from reinstate.report.colours import colour_class, style_of
-from reinstate.report.markup import (
+from reinstate.figures.chart import Chart
+from reinstate.figures.markup import (
     ABSENT,
     Markup,
     escaped,
-    finite,
     folded,
     joined,
     percent,
@@ -26,8 +23,12 @@ from reinstate.report.markup import (
     table,
     tag,
 )
-from reinstate.report.plots import charts_of
-from reinstate.report.sources import Document, Origin, Player, load, shared_settings, understood
+from reinstate.figures.numbers import at, finite, interval
+from reinstate.figures.style import ShownAgent, shown_agents
+from reinstate.figures.svg import colour_class, figure, style_of
+from reinstate.files import write_atomically
+from reinstate.report.claims import claims, grouped
+from reinstate.report.sources import Document, Origin, load, shared_settings
 
 TITLE = "Meta-learning with episodic recall"
 INTRO = (
@@ -41,11 +42,23 @@ BOOTSTRAP = (
     " Student’s t)"
 )
 STUDENT = "Student’s t in results that an earlier version recorded"
+LEARNING, MEMORY, CHOICES = "Learning, and what came of it", "What the memory does", "Choices"
+HEADINGS = {  # of files whose charts have one together
+    "training-curves": LEARNING,
+    "by-exposure": LEARNING,
+    "steps-to-goal": LEARNING,
+    "regret": "Regret by pull",
+    "probes": MEMORY,
+    "gates": MEMORY,
+    "choice-weights": CHOICES,
+    "stay": CHOICES,
+    "weights-in-training": CHOICES,
+}
 GENERATOR = b'<meta name="generator" content="reinstate report">'
 
 
 def write_page(paths: Sequence[Path], out: Path) -> int:
-    """Write the page of these results; how many bytes it has."""
+    """Write the page of these results; return how many bytes it has."""
     require_report(out)
     content = page_of(load(paths)).encode("utf-8", "replace")
     write_atomically(out, content)
@@ -53,23 +66,22 @@ def write_page(paths: Sequence[Path], out: Path) -> int:
 
 
 def require_report(out: Path) -> None:
-    """An earlier page may be made anew; anything else is not ours to overwrite."""
+    """Refuse to overwrite anything but an earlier page."""
     if out.is_dir() or (out.exists() and GENERATOR not in out.read_bytes()[:2000]):
         raise UserError(f"{out} exists and is no report: choose another --out")
 
 
 def page_of(documents: Sequence[Document]) -> str:
-    """The same documents give the same page, byte for byte."""
+    """Make the page; the same documents give the same bytes."""
     names = _identifiers([d.experiment.name for d in documents])
     sections, colours = [], set()
     checks: list[list[Markup]] = []
     for document, name in zip(documents, names, strict=True):
-        with understood(document.path):
-            charts = charts_of(document)
-            sections.append(section(document, name, charts))
-            checks += grouped(document, name, _heading(document, name))
+        charts = charts_of(document)
+        sections.append(section(document, name, charts))
+        checks += grouped(document, name, _heading(document, name))
         colours |= {s.colour for group in charts.values() for c in group for s in c.series}
-        colours |= {player.colour for player in document.players}
+        colours |= {agent.colour for agent in shown_agents(document.results)}
     claimed = [claims(documents, checks)] if checks else []
     links = [("claims", "Claims")] if checks else []
     links += [(n, _heading(d, n)) for d, n in zip(documents, names, strict=True)]
@@ -86,10 +98,21 @@ def page_of(documents: Sequence[Document]) -> str:
     )
 
 
+def charts_of(document: Document) -> dict[str, list[Chart]]:
+    """Make the experiment's charts, those that the scores allow, by the heading over them."""
+    groups: dict[str, list[Chart]] = {}
+    for stem, make in document.experiment.charts.items():
+        charts = [each for each in make(document.results) if isinstance(each, Chart)]
+        if charts:
+            heading = HEADINGS.get(stem, stem.replace("-", " ").capitalize())
+            groups.setdefault(heading, []).extend(charts)
+    return groups
+
+
 def _intervals(documents: Sequence[Document]) -> str:
-    """How brackets were made, which earlier versions did otherwise."""
-    rewards = [player.scores.get("reward") for d in documents for player in d.players]
-    kinds = {BOOTSTRAP if "iqm" in r else STUDENT for r in rewards if isinstance(r, dict)}
+    """Say how brackets were made, which earlier versions did otherwise."""
+    rewards = [agent.get("reward") for d in documents for agent in d.results["agents"].values()]
+    kinds = {BOOTSTRAP if "iqm" in reward else STUDENT for reward in rewards if reward}
     return "; ".join(sorted(kinds or {BOOTSTRAP}))
 
 
@@ -98,12 +121,12 @@ def _part(name: str) -> str:
 
 
 def _hash(script: str) -> str:
-    """What the page's policy lets run: this script, and nothing that a file could smuggle in."""
+    """Return the hash of the only script that the page's policy lets run."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _identifiers(names: Sequence[str]) -> list[str]:
-    """Unique within the page: a second water-maze is water-maze-2."""
+    """Make names unique within the page: a second water-maze is water-maze-2."""
     found: list[str] = []
     for name in names:
         count = 1 + sum(other == name or other.startswith(f"{name}-") for other in found)
@@ -112,7 +135,7 @@ def _identifiers(names: Sequence[str]) -> list[str]:
 
 
 def _heading(document: Document, name: str) -> str:
-    """The experiment's title; a second section of the same one says which it is."""
+    """Return the experiment's title; a second section of the same one says which it is."""
     title = document.experiment.title
     if name == document.experiment.name:
         return title
@@ -122,10 +145,11 @@ def _heading(document: Document, name: str) -> str:
 
 def section(document: Document, name: str, charts: dict[str, list[Chart]]) -> Markup:
     experiment = document.experiment
+    where = f"Section {experiment.section} of the paper: " if experiment.section else ""
     return tag(
         "section",
         tag("h2", _heading(document, name), id=f"{name}-heading"),
-        tag("p", f"Section {experiment.section} of the paper: {experiment.summary}."),
+        tag("p", f"{where}{experiment.summary}."),
         tag("h3", "Results"),
         scores(document),
         *_notes(document),
@@ -148,44 +172,42 @@ def _groups(name: str, charts: dict[str, list[Chart]]) -> Iterator[Markup]:
 
 
 def scores(document: Document) -> Markup:
-    """A row a player, agents first: reward, share of its ceiling, the experiment's columns."""
-    baselines = document.results.get("baselines", {})
-    rivals = {name: rival for name, rival in baselines.items() if isinstance(rival, dict)}
-    agents = [(_name(player), player.scores) for player in document.players]
-    found = [_columns(document, each) for _, each in agents]
-    columns = list(dict.fromkeys(column for each in found for column in each))
+    """Make one row per agent, then per algorithm: reward, share of its ceiling, columns."""
+    agents = [(_swatch(agent), agent.scores) for agent in shown_agents(document.results)]
+    rivals = [(n, each) for n, each in document.results["baselines"].items() if at(each, "reward")]
+    cells = [_columns(document, each) for _, each in agents]
+    columns = list(dict.fromkeys(column for each in cells for column in each))
 
-    def rows(players: Sequence[tuple[str, dict[str, Any]]]) -> list[Markup]:
-        cells = [_columns(document, each) for _, each in players]
+    def rows(players: Sequence[tuple[str, Scores]]) -> list[Markup]:
         return [
             row(
                 name,
-                _reward(document, each),
+                _reward(document, each) if "reward" in each else "not evaluated",
                 percent(each.get("share_of_ceiling")),
-                *(cell.get(c, "") for c in columns),
+                *(_columns(document, each).get(column, "") for column in columns),
             )
-            for (name, each), cell in zip(players, cells, strict=True)
+            for name, each in players
         ]
 
-    head = ["agent", "reward an episode", "share of its ceiling", *columns]
+    head = ["agent", "reward per episode", "share of its ceiling", *columns]
     title = f"{document.experiment.title}: scores"
-    return table(title, head, rows(agents), rows([*rivals.items()]), class_="scores")
+    return table(title, head, rows(agents), rows(rivals), class_="scores")
 
 
-def _name(player: Player) -> Markup:
-    dot = tag("span", class_=f"swatch {colour_class(player.colour)}", aria_hidden="true")
-    return joined([dot, player.label])
+def _swatch(agent: ShownAgent) -> Markup:
+    dot = tag("span", class_=f"swatch {colour_class(agent.colour)}", aria_hidden="true")
+    return joined([dot, agent.label])
 
 
-def _reward(document: Document, scores: dict[str, Any]) -> str:
-    summary = scores.get("reward")
-    return (
-        "not evaluated" if summary is None else with_interval(summary, document.experiment.number)
-    )
+def _reward(document: Document, scores: Scores) -> str:
+    mean, ci95 = finite(at(scores, "reward", "mean")), interval(at(scores, "reward", "ci95"))
+    if mean is None:
+        return ABSENT
+    return with_interval({"mean": mean, "ci95": ci95, "per_seed": []}, document.experiment.number)
 
 
-def _columns(document: Document, scores: dict[str, Any]) -> dict[str, str]:
-    """The experiment's own, and what only some experiments record."""
+def _columns(document: Document, scores: Scores) -> dict[str, str]:
+    """Return the experiment's columns, and those that only some experiments record."""
     experiment = document.experiment
     if "reward" not in scores:
         return {}
@@ -194,36 +216,35 @@ def _columns(document: Document, scores: dict[str, Any]) -> dict[str, str]:
         name: _cell(experiment.number, value)
         for name, value in zip(_spelled_out(list(found)), found.values(), strict=True)
     }
-    if "on_training_contexts" in scores:
-        known = scores["on_training_contexts"]["reward"]
-        cells["reward on training contexts"] = with_interval(known, experiment.number)
-    if scores.get("retrieval"):
-        cells["recall of the right class"] = f"{scores['retrieval']['mean']:.1%}"
+    if known := at(scores, "on_training_contexts"):
+        cells["reward on training contexts"] = _reward(document, known)
+    if (share := finite(at(scores, "retrieval", "mean"))) is not None:
+        cells["recall of the right class"] = f"{share:.1%}"
     return cells
 
 
 def _spelled_out(names: Sequence[str]) -> list[str]:
-    """“regret at exposure 1”, “2” → the second also says of what: a heading may be read alone."""
+    """Let “2” after “regret at exposure 1” say of what: a heading may be read alone."""
     stem = names[0].rpartition(" ")[0] if names else ""
     return [f"{stem} {name}" if name.isdecimal() else name for name in names]
 
 
-def _cell(form: str, value: Any) -> str:
+def _cell(form: str, value: object) -> str:
     known = finite(value)
     return ABSENT if known is None else f"{known:{form}}"
 
 
 def _notes(document: Document) -> Iterator[Markup]:
     for part in ("optimum", "baselines"):
-        if reason := document.results.get(part, {}).get("unavailable"):
+        if reason := at(document.results, part, "unavailable"):
             yield tag("p", f"No {part}: {reason}.", class_="muted")
-    if any("reward" not in player.scores for player in document.players):
+    if any("reward" not in agent for agent in document.results["agents"].values()):
         text = "Not evaluated yet: reinstate evaluate RUN judges a run with frozen weights."
         yield tag("p", text, class_="muted")
 
 
 def _replay(document: Document) -> Iterator[Markup]:
-    """As an image: a drawing from a file can then neither run scripts nor restyle the page."""
+    """Show it as an image: it can then neither run scripts nor restyle the page."""
     if document.replay is not None:
         data = base64.b64encode(document.replay).decode()
         text = (
@@ -261,9 +282,12 @@ def _settings(origin: Origin, whose: str) -> Markup:
     return folded(title, table(title, ["setting", "value"], rows))
 
 
-def _flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
+def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield nested settings by their names, joined by dots; a file may nest them very deep."""
+    left = [*reversed(settings.items())]
+    while left:
+        name, value = left.pop()
+        if isinstance(value, Mapping):
+            left += [(f"{name}.{inner}", each) for inner, each in reversed(value.items())]
         else:
-            yield f"{prefix}{name}", str(value)
+            yield name, str(value)

@@ -5,31 +5,22 @@ still only numbers and text, and the page escapes it.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reinstate.analysis.results import AgentResults, MetricsRow, Results, Scores, checked
 from reinstate.errors import UserError
+from reinstate.experiments import find_experiment
 from reinstate.experiments.base import Experiment
-from reinstate.figures.common import COLOURS, LABELS
+from reinstate.figures.numbers import at
+from reinstate.figures.style import label
 from reinstate.files import read_json
-from reinstate.runs.reproduce import curve_of, find_experiment, open_run
-from reinstate.runs.run import Run
+from reinstate.runs.reproduce import curve_of
+from reinstate.runs.run import Opened, Run, open_run
 from reinstate.settings import differences, to_dict
 
-# For a second run of the same agent, or one that the figures do not know.
-SPARE = ("#E69F00", "#56B4E9", "#7B3FA0", "#8C564B", "#666666")
-ODD = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError)
 FACTS = ("preset", "command", "version", "commit", "jax", "device", "seconds", "rejudged")
-
-
-class Player(NamedTuple):
-    """An agent, as a row of tables and a colour in charts."""
-
-    label: str
-    colour: str
-    scores: dict[str, Any]  # of results.json's agents: reward, by_exposure, curve, …
 
 
 class Origin(NamedTuple):
@@ -37,7 +28,7 @@ class Origin(NamedTuple):
 
     label: str
     settings: dict[str, Any]
-    facts: dict[str, Any]
+    facts: Mapping[str, Any]
 
 
 class Document(NamedTuple):
@@ -45,33 +36,18 @@ class Document(NamedTuple):
 
     path: Path
     experiment: Experiment
-    players: list[Player]
+    results: Results
     origins: list[Origin]
-    results: dict[str, Any]  # checks, optimum, baselines, reference_lines: empty for single runs
     replay: bytes | None = None
 
 
-@contextmanager
-def understood(path: Path) -> Iterator[None]:
-    """Whatever goes wrong over the shape of a file is the file's fault: say so in one line."""
-    try:
-        yield
-    except ODD as error:
-        what = " ".join(f"{type(error).__name__}: {error}".split())[:120]
-        raise UserError(
-            f"{path} does not hold results of this program ({what}):"
-            " name what reinstate reproduce or train left"
-        ) from None
-
-
 def load(paths: Sequence[Path]) -> list[Document]:
-    """Documents in the order named; runs of one experiment stand side by side in the first's."""
+    """Read documents in the order named; runs of one experiment are together in the first's."""
     documents: list[Document | str] = []
     runs: dict[str, list[Path]] = {}
     for path in paths:
-        if (path / "config.json").is_file():
-            with understood(path):
-                name = str(Run(path).read_config().get("experiment"))
+        if Run(path).exists:
+            name = open_run(path).experiment.name
             if name not in runs:
                 documents.append(name)
             runs.setdefault(name, []).append(path)
@@ -81,73 +57,64 @@ def load(paths: Sequence[Path]) -> list[Document]:
 
 
 def load_results(path: Path) -> Document:
-    """A folder that `reproduce` left, or its results.json."""
+    """Read a folder that `reproduce` left, or its results.json."""
     file = path / "results.json" if path.is_dir() else path
     if path.is_dir() and not file.exists():
         raise UserError(
             f"{path} holds neither results.json nor a run: name a folder that reinstate reproduce"
             " or train left"
         )
-    with understood(file):
-        results = read_json(file)
-        experiment = find_experiment(str(results["experiment"]))
-        players = _players([(name, name, scores) for name, scores in results["agents"].items()])
-        if not players:
-            raise ValueError("agents are empty")
-        facts = {name: results.get(name) for name in FACTS}
-        origin = Origin("", dict(results["settings"]), facts)
-        return Document(file, experiment, players, [origin], results, _replay(file.parent))
+    found = read_json(file)
+    if isinstance(name := at(found, "experiment"), str):
+        find_experiment(name)  # first: of a future experiment, other fields may differ too
+    results = checked(Results, found, file)
+    if not results["agents"]:
+        raise UserError(f"{file} holds results of no agent: name what reinstate reproduce left")
+    origin = Origin("", results["settings"], {name: results.get(name) for name in FACTS})
+    experiment = find_experiment(results["experiment"])
+    return Document(file, experiment, results, [origin], _replay(file.parent))
 
 
 def load_runs(paths: Sequence[Path]) -> Document:
-    """Runs of one experiment, an agent each; those of the same agent are told apart by folder."""
-    opened = [_open(path) for path in paths]
-    agents = Counter(agent for _, agent, _, _ in opened)
-    named = [
-        (agent, agent if agents[agent] == 1 else f"{LABELS.get(agent, agent)} ({path.name})", score)
-        for path, (_, agent, score, _) in zip(paths, opened, strict=True)
+    """Read runs of one experiment; those of the same agent are told apart by their folders."""
+    opened = [open_run(path) for path in paths]
+    times = Counter(run.agent for run in opened)
+    names = [
+        run.agent if times[run.agent] == 1 else f"{label(run.agent)} ({path.name})"
+        for path, run in zip(paths, opened, strict=True)
     ]
-    players = _players(named)
-    origins = [
-        origin._replace(label=player.label)
-        for (_, _, _, origin), player in zip(opened, players, strict=True)
-    ]
-    replays = (_replay(path) for path in paths)
-    replay = next((each for each in replays if each is not None), None)
-    return Document(paths[0], opened[0][0], players, origins, {}, replay)
+    agents: dict[str, AgentResults] = {}
+    origins = []
+    for path, run, name in zip(paths, opened, names, strict=True):
+        agents[name], facts = _read_run(path, run)
+        origins.append(Origin(label(name), to_dict(run.settings), facts))
+    results: Results = {
+        **{"preset": "", "command": "", "version": "", "commit": None, "jax": "", "device": ""},
+        **{"settings": origins[0].settings, "seconds": {}, "agents": agents, "optimum": {}},
+        **{"baselines": {}, "reference_lines": {}, "checks": []},
+        "experiment": opened[0].experiment.name,
+    }  # type: ignore[typeddict-item]
+    replay = next((found for path in paths if (found := _replay(path)) is not None), None)
+    return Document(paths[0], opened[0].experiment, results, origins, replay)
 
 
-def _open(path: Path) -> tuple[Experiment, str, dict[str, Any], Origin]:
-    with understood(path):
-        experiment, agent, settings = open_run(path)
-        run = Run(path)
-        metrics = run.read_metrics()
-        scores: dict[str, Any] = {"seeds": list(settings.seed_range)}
-        if run.evaluation_path.exists():
-            scores |= read_json(run.evaluation_path)
-        if metrics:
-            scores["curve"] = curve_of(metrics, settings.task.episodes_per_epoch)
-        if len(scores) == 1:
-            raise UserError(f"{path} has nothing to show yet: train it first")
-        saved = read_json(path / "config.json")
-        facts = {name: saved.get(name) for name in ("version", "commit", "jax")}
-        facts["run"] = path.name
-        facts["seconds"] = {"train": sum(row["seconds"] for row in metrics)}
-        return experiment, agent, scores, Origin("", to_dict(settings), facts)
-
-
-def _players(named: Sequence[tuple[str, str, dict[str, Any]]]) -> list[Player]:
-    """Agent, label and scores of each; the figures' colour for the first of an agent."""
-    players: list[Player] = []
-    spare = iter(SPARE * len(named))
-    for agent, label, scores in named:
-        if not isinstance(scores, dict):
-            raise TypeError(f"{label} is {type(scores).__name__}")
-        colour = COLOURS.get(agent)
-        if colour is None or any(colour == other.colour for other in players):
-            colour = next(spare)
-        players.append(Player(LABELS.get(label, label), colour, scores))
-    return players
+def _read_run(path: Path, opened: Opened) -> tuple[AgentResults, dict[str, Any]]:
+    """Read what is known of a run so far, and where it comes from."""
+    run, settings = Run(path), opened.settings
+    metrics = checked(list[MetricsRow], run.read_metrics(), run.metrics_path)
+    if len({len(row["reward"]) for row in metrics}) > 1:
+        raise UserError(f"{run.metrics_path} does not hold as many seeds in each epoch")
+    scores: dict[str, Any] = {"seeds": list(settings.seed_range)}
+    if run.evaluation_path.exists():
+        scores |= checked(Scores, read_json(run.evaluation_path), run.evaluation_path)
+    if metrics:
+        scores["curve"] = curve_of(metrics, settings.task.episodes_per_epoch)
+    if len(scores) == 1:
+        raise UserError(f"{path} has nothing to show yet: train it first")
+    saved = read_json(path / "config.json")
+    facts = {name: saved.get(name) for name in ("version", "commit", "jax")}
+    seconds = {"train": sum(row["seconds"] for row in metrics)}
+    return scores, {**facts, "run": path.name, "seconds": seconds}  # type: ignore[return-value]
 
 
 def _replay(folder: Path) -> bytes | None:

@@ -21,8 +21,8 @@ from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.participants import SAMPLED, TIDY, fit_choices, require_model
 from reinstate.choices.simulated import simulate
 from reinstate.choices.tables import COLUMNS, ChoiceTable, read_choices
-from reinstate.figures import choices as choice_figures
-from reinstate.figures import common as figures
+from reinstate.figures import mpl
+from reinstate.figures.choices import fitted_stay, fitted_weights, recovery
 from reinstate.files import require_empty, write_atomically, write_json
 from reinstate.runs.provenance import provenance
 
@@ -78,10 +78,8 @@ def save_fit(document: dict[str, Any], out: Path) -> None:
     with _all_or_nothing(out) as folder:
         write_json(folder / "fit.json", document)
         write_tidy(document, folder / "weights.csv")
-        figures.save(choice_figures.choice_weights(document), folder / "choice-weights")
-        # The companion paper's agent played another design than these participants may have.
-        panels = choice_figures.stay_panels(document, companion=False)
-        figures.save(panels, folder / "stay")
+        mpl.save(fitted_weights(document), folder / "choice-weights")
+        mpl.save(fitted_stay(document), folder / "stay")
 
 
 def save_recovery(document: dict[str, Any], out: Path) -> None:
@@ -89,7 +87,7 @@ def save_recovery(document: dict[str, Any], out: Path) -> None:
     with _all_or_nothing(out) as folder:
         write_json(folder / "recovery.json", document)
         write_tidy(document, folder / "recovery.csv", further=("true",))
-        figures.save(choice_figures.recovery_figure(document), folder / "recovery")
+        mpl.save(recovery(document), folder / "recovery")
 
 
 @contextmanager

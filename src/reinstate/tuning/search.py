@@ -1,33 +1,34 @@
-"""A random search on disk: rounds of settings, each trained at once, for one agent after the other.
+"""A random search on disk: rounds of candidates trained at once, for one agent after another.
 
     OUT/search.json   every trial, the best, and where the preset stands
     OUT/search.png    reward against each hyper-parameter; also as .svg
 
-The file is written anew whenever a round of one agent is finished, so that a call that was
-interrupted can be made again and goes on from there.
+search.json is written after each round of an agent; after an interruption the same call continues
+from there.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from reinstate import devices
+from reinstate.analysis.searches import Best, Place, Score, SearchDocument, Standing, Trial
 from reinstate.errors import UserError, require_positive
 from reinstate.experiments.base import Experiment
-from reinstate.figures import common as figures
+from reinstate.figures import mpl
 from reinstate.figures.search import search_panels
 from reinstate.files import read_json, require_empty, write_json
+from reinstate.runs.loop import Stopped, signals
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.run import require_same
-from reinstate.runs.training import Stopped, signals
 from reinstate.settings import MAX_SEED, Settings, to_dict
-from reinstate.tuning.ranges import Ranges, Setting, as_options, own_setting, rates_of
-from reinstate.tuning.side_by_side import TAIL, Scores, SideBySide
+from reinstate.tuning.batch import TAIL, CandidateBatch, Scores
+from reinstate.tuning.ranges import Candidate, Ranges, as_options, preset_candidate, rates_of
 
 SCORE = (
     f"mean reward an episode over the last {TAIL:.0%} of training epochs, mean over seeds;"
@@ -37,14 +38,14 @@ SCORE = (
 
 @dataclass(frozen=True)
 class Search:
-    """How many settings are tried, and where they come from."""
+    """How many candidates are tried, and where they are drawn from."""
 
     trials: int = 16
-    """Settings trained at once; the first of all is the preset's own, the others are drawn."""
+    """Settings trained at once; the very first is the preset's own, the others are drawn."""
     rounds: int = 1
-    """How many times that many; each round is kept as soon as it is finished."""
+    """Rounds of that many trials; each round is kept as soon as it is finished."""
     seed: int = 0
-    """Of the draw; the seeds of training are --seeds and --first-seed."""
+    """Seed of the draw; the seeds of training are --seeds and --first-seed."""
     ranges: Ranges = field(default_factory=Ranges)
 
     def __post_init__(self) -> None:
@@ -52,11 +53,11 @@ class Search:
         if not 0 <= self.seed <= MAX_SEED:
             raise UserError(f"seed must lie between 0 and {MAX_SEED}, not {self.seed}")
 
-    def draw(self, number: int, own: Setting) -> list[Setting]:
-        """The settings of a round, which do not depend on how many rounds there are."""
+    def draw(self, number: int, preset: Candidate) -> list[Candidate]:
+        """Draw the candidates of a round, whatever the number of rounds."""
         rng = np.random.default_rng((self.seed, number))
         drawn = [self.ranges.draw(rng) for _ in range(self.trials)]
-        return [own, *drawn[1:]] if number == 0 else drawn
+        return [preset, *drawn[1:]] if number == 0 else drawn
 
 
 def search(
@@ -69,49 +70,48 @@ def search(
     reporter: Reporter,
     *,
     command: str,
-) -> dict[str, Any]:
-    """Search for the first agent; train the others at the same settings, to see how they do."""
+) -> SearchDocument:
+    """Search for the first agent; train the others at the same candidates, to see how they do."""
     agents = list(dict.fromkeys(agents))
     require_agents(agents, settings)
     wanted = identity(experiment, agents[0], settings, asked)
-    document = earlier(out, wanted, "trials") or {
-        "experiment": experiment.name,
-        "score": SCORE,
-        "trials": [],
-        "seconds": {"compile": 0.0, "train": 0.0},
-    }
+    document = cast(SearchDocument, earlier(out, wanted, "trials") or _empty(experiment))
     missing = list(_missing(document["trials"], agents, asked))
     if not missing:
         reporter.note(f"{out} already holds this search")
-        return document
-    programs = {agent: SideBySide(agent, settings, asked.trials) for agent in agents}
+    programs = {agent: CandidateBatch(agent, settings, asked.trials) for agent, _ in missing}
     with signals(reporter) as stop:
         for agent, number in missing:
-            drawn = asked.draw(number, own_setting(settings.learner))
-            rates = [rates_of(setting, settings.learner) for setting in drawn]
+            drawn = asked.draw(number, preset_candidate(settings.learner))
+            rates = [rates_of(candidate, settings.learner) for candidate in drawn]
             label = f"{agent}, round {number + 1}: {asked.trials} settings × {settings.seeds} seeds"
             scores = programs[agent].train(rates, reporter, label, stop)
             _add_round(document, agent, number, drawn, scores)
-            document |= {
-                "preset": preset,
-                "command": command,
-                **provenance(),
-                "device": devices.describe(),
-                **wanted,
-                "rounds": 1 + max(trial["round"] for trial in document["trials"]),
-                **_summary(document["trials"], agents[0], settings),
-            }
-            if (agent, number) == missing[-1]:
-                figures.save(search_panels(document, experiment.title), out / "search")
+            known = {"preset": preset, "command": command, **provenance()}
+            known |= {"device": devices.describe(), **wanted}
+            document |= cast(SearchDocument, known | _summary(document["trials"], settings, agents))
             write_json(out / "search.json", document)
+            if (agent, number) == missing[-1]:
+                _draw(document, experiment, out)
             if stop:
                 done = f"round {number + 1} of {agent}"
                 raise Stopped(f"stopped after {done}: the same command continues")
+    if not (out / "search.svg").exists():  # an earlier call may have failed to draw it
+        _draw(document, experiment, out)
     return document
 
 
+def _draw(document: SearchDocument, experiment: Experiment, out: Path) -> None:
+    mpl.save(search_panels(dict(document)), out / "search", f"{experiment.title}, search")
+
+
+def _empty(experiment: Experiment) -> dict[str, Any]:
+    seconds = {"compile": 0.0, "train": 0.0}
+    return {"experiment": experiment.name, "score": SCORE, "trials": [], "seconds": seconds}
+
+
 def require_agents(agents: Sequence[str], settings: Settings) -> None:
-    """Whatever can be refused is refused before anything is written."""
+    """Refuse agents and settings that cannot work, before anything is written."""
     if not agents:
         raise UserError("--agents needs at least one name; `reinstate list` has them")
     for agent in agents:
@@ -121,7 +121,7 @@ def require_agents(agents: Sequence[str], settings: Settings) -> None:
 def identity(
     experiment: Experiment, agent: str, settings: Settings, asked: Search
 ) -> dict[str, Any]:
-    """What must be the same for a search to be continued; rounds and other agents may be added."""
+    """Return what must be the same to continue a search; rounds and other agents may be added."""
     kept = {
         "experiment": experiment.name,
         "agent": agent,
@@ -133,8 +133,8 @@ def identity(
     return json.loads(json.dumps(kept))  # as a file gives it back: tuples are lists
 
 
-def earlier(out: Path, wanted: dict[str, Any], rows: str) -> dict[str, Any] | None:
-    """The search that is in `out`, if it is of the same kind and the same settings."""
+def earlier(out: Path, wanted: Mapping[str, Any], rows: str) -> dict[str, Any] | None:
+    """Read the search that is in `out`, if it is of the same kind and the same settings."""
     path = out / "search.json"
     if not path.exists():
         require_empty(out, "it holds no search; choose another --out")
@@ -142,14 +142,12 @@ def earlier(out: Path, wanted: dict[str, Any], rows: str) -> dict[str, Any] | No
     found = read_json(path)
     if not isinstance(found, dict) or not isinstance(found.get(rows), list):
         raise UserError(f"{path} is not of this kind of search: choose another --out")
-    require_same(out, {name: found.get(name) for name in wanted}, wanted)
+    require_same(out, {name: found.get(name) for name in wanted}, dict(wanted))
     return found
 
 
-def _missing(
-    trials: list[dict[str, Any]], agents: list[str], asked: Search
-) -> Iterator[tuple[str, int]]:
-    """Agents and rounds still to be trained: a round of each agent is written whole or not."""
+def _missing(trials: list[Trial], agents: list[str], asked: Search) -> Iterator[tuple[str, int]]:
+    """Yield agents and rounds still to be trained; a round of an agent is written whole or not."""
     done = {(agent, trial["round"]) for trial in trials for agent in trial["agents"]}
     for agent in agents:
         for number in range(asked.rounds):
@@ -158,7 +156,7 @@ def _missing(
 
 
 def _add_round(
-    document: dict[str, Any], agent: str, number: int, drawn: list[Setting], scores: Scores
+    document: SearchDocument, agent: str, number: int, drawn: list[Candidate], scores: Scores
 ) -> None:
     """Put what an agent earned in a round into the document."""
     document["seconds"]["compile"] += scores.compile_seconds
@@ -167,52 +165,61 @@ def _add_round(
     if not trials:
         first = len(document["trials"])
         trials = [
-            {"number": first + i, "round": number, "setting": setting._asdict(), "agents": {}}
-            for i, setting in enumerate(drawn)
+            {"number": first + i, "round": number, "setting": candidate._asdict(), "agents": {}}
+            for i, candidate in enumerate(drawn)
         ]
         document["trials"] += trials
     for trial, per_seed in zip(trials, scores.reward.tolist(), strict=True):
         trial["agents"][agent] = _score(per_seed)
 
 
-def _score(per_seed: list[float]) -> dict[str, Any]:
-    """A setting's reward, None where a seed failed."""
+def _score(per_seed: list[float]) -> Score:
+    """Return the mean reward over seeds, None where a seed failed."""
     kept = [reward if np.isfinite(reward) else None for reward in per_seed]
     return {"reward": None if None in kept else float(np.mean(per_seed)), "per_seed": kept}
 
 
-def ranked(trials: list[dict[str, Any]], agent: str) -> list[dict[str, Any]]:
-    """The trials that an agent has done, the best first, failed ones last."""
-    done = [trial for trial in trials if agent in trial["agents"]]
+def ranked(trials: Sequence[Trial], agent: str) -> list[Trial]:
+    """Sort the trials that an agent has done, the best first, failed ones last."""
 
-    def worse(trial: dict[str, Any]) -> tuple[bool, float]:
+    def worse(trial: Trial) -> tuple[bool, float]:
         reward = trial["agents"][agent]["reward"]
         return reward is None, -(reward or 0.0)
 
+    done = [trial for trial in trials if agent in trial["agents"]]
     return sorted(done, key=worse)  # stable: of equals, the one drawn first
 
 
-def _summary(trials: list[dict[str, Any]], agent: str, settings: Settings) -> dict[str, Any]:
-    """The best of the agent that was searched for; how that and the preset do for every agent."""
-    best = ranked(trials, agent)[0]
-    agents = list(dict.fromkeys(name for trial in trials for name in trial["agents"]))
+def _summary(trials: list[Trial], settings: Settings, agents: Sequence[str]) -> dict[str, Any]:
+    """Name the best for the first agent, and rank it and the preset for every agent."""
+    best, names = (
+        ranked(trials, agents[0])[0],
+        [name for trial in trials for name in trial["agents"]],
+    )
     return {
-        "best": None
-        if best["agents"][agent]["reward"] is None
-        else {
-            "number": best["number"],
-            "setting": best["setting"],
-            **best["agents"][agent],
-            "options": as_options(rates_of(Setting(**best["setting"]), settings.learner)),
-        },
-        "standing": {name: _standing(ranked(trials, name), name, best) for name in agents},
+        "rounds": 1 + max(trial["round"] for trial in trials),
+        "best": _best(best, agents[0], settings),
+        "standing": {name: _standing(trials, name, best) for name in dict.fromkeys(names)},
     }
 
 
-def _standing(order: list[dict[str, Any]], agent: str, chosen: dict[str, Any]) -> dict[str, Any]:
-    """Among an agent's trials: its own best, the preset, and what was chosen for the first one."""
+def _best(trial: Trial, agent: str, settings: Settings) -> Best | None:
+    score = trial["agents"][agent]
+    if score["reward"] is None:
+        return None
+    return {
+        "number": trial["number"],
+        "setting": trial["setting"],
+        **score,
+        "options": as_options(rates_of(Candidate(**trial["setting"]), settings.learner)),
+    }
 
-    def place(number: int) -> dict[str, Any] | None:
+
+def _standing(trials: list[Trial], agent: str, chosen: Trial) -> Standing:
+    """Rank, among an agent's trials, its best, the preset, and what the first agent's best is."""
+    order = ranked(trials, agent)
+
+    def place(number: int) -> Place | None:
         for rank, trial in enumerate(order, 1):
             if trial["number"] == number:
                 return {"number": number, "rank": rank, **trial["agents"][agent]}

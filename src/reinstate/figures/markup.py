@@ -1,9 +1,9 @@
 """HTML by construction: whatever was not built here is text, and is escaped."""
 
 import html
-import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+
+from reinstate.figures.numbers import finite
 
 VOID = ("img", "meta")  # elements without an end
 ABSENT = "–"
@@ -22,7 +22,7 @@ def joined(parts: Iterable[object], between: str = "") -> Markup:
 
 
 def tag(name: str, *children: object, **attributes: object) -> Markup:
-    """An element. Underscores in names of attributes are hyphens, one at the end is dropped."""
+    """Make an element. Underscores in attributes are hyphens; one at the end is dropped."""
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     end = "" if name in VOID else f"</{name}>"
     return Markup(f"<{name}{written}>{joined(children)}{end}")
@@ -35,17 +35,8 @@ def _attribute(key: str, value: object) -> str:
     return f" {name}" if value is True else f' {name}="{html.escape(str(value))}"'
 
 
-def finite(value: Any) -> float | None:
-    """A number of a file; None for what is not known there (null, NaN, an infinity)."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r} is not a number")
-    return float(value) if math.isfinite(value) else None
-
-
 def number(value: float | None) -> str:
-    """About four digits, never in powers of ten unless it is tiny."""
+    """Write about four digits, never in powers of ten unless it is tiny."""
     if value is None:
         return ABSENT
     size = abs(value)
@@ -54,7 +45,7 @@ def number(value: float | None) -> str:
     return f"{value:.1f}" if size >= 100 else f"{value:.3f}"
 
 
-def percent(value: Any) -> str:
+def percent(value: object) -> str:
     share = finite(value)
     return ABSENT if share is None else f"{share:.1%}"
 
@@ -68,7 +59,7 @@ def with_bounds(mean: float | None, ci95: Sequence[float] | None) -> str:
 def table(
     label: str, head: Sequence[object], *bodies: Sequence[Markup], class_: str | None = None
 ) -> Markup:
-    """A table in a box of its own, so that a narrow screen scrolls the box and not the page."""
+    """Make a table in a box, so that a narrow screen scrolls the box and not the page."""
     columns = [cell if isinstance(cell, Markup) else tag("th", cell, scope="col") for cell in head]
     made = tag(
         "table",
@@ -81,7 +72,7 @@ def table(
 
 
 def row(first: object, *cells: object, **attributes: object) -> Markup:
-    """A row whose first cell is its heading."""
+    """Make a row whose first cell is its heading."""
     data = (cell if isinstance(cell, Markup) else tag("td", cell) for cell in cells)
     return tag("tr", tag("th", first, scope="row"), *data, **attributes)
 

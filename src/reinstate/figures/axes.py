@@ -1,0 +1,100 @@
+"""From numbers to places in a picture: ticks, names in lines, labels that cover nothing."""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from reinstate.figures.chart import Chart, Line, Values
+
+LEFT_TO_RIGHT = (0.01, 1.0, 0.5)  # where labels may stand, as shares of the room that is left
+PIECES = 4  # into which the way from one point to the next is cut, to see what a label covers
+
+
+class Placed(NamedTuple):
+    """A label beside its line."""
+
+    line: Line
+    left: float  # where it starts, as a share of the axes' width
+    above: bool
+
+
+def ticks(low: float, high: float, most: int = 6, whole: bool = False) -> list[float]:
+    """Return round numbers within the range, at most so many."""
+    rough = (high - low) / most
+    scale = 10.0 ** math.floor(math.log10(rough))
+    step = next(scale * m for m in (1, 2, 5, 10) if scale * m >= rough * (1 - 1e-9))
+    step = max(step, 1.0) if whole else step
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [i * step for i in range(first, last + 1)]
+
+
+def tick_text(value: float, step: float) -> str:
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    return f"{value:,.{decimals}f}".replace("-0", "0") if value == 0 else f"{value:,.{decimals}f}"
+
+
+def place_labels(chart: Chart, letter: float, height: float) -> list[Placed]:
+    """Place the labels of horizontal lines where they cover least of what is drawn.
+
+    `letter` and `height` are the size of a letter, as shares of the axes' width and height.
+    """
+    drawn = list(_drawn(chart))
+    low, high = chart.y_range
+    levels = [(line.at - low) / (high - low) for line in chart.lines]
+    placed: list[Placed] = []
+    taken: list[tuple[float, float, float, float]] = []
+    for line, level in zip(chart.lines, levels, strict=True):
+        if not line.label:
+            continue
+        width = min(letter * len(label_text(line)), 0.98)
+        boxes = {
+            (left, above): (left, level + (0 if above else -height), width, height)
+            for left in (share * (0.99 - width) for share in LEFT_TO_RIGHT)
+            for above in (True, False)
+        }
+
+        def covered(where: tuple[float, float, float, float]) -> int:
+            left, bottom, width, height = where
+            inside = sum(
+                left <= x <= left + width and bottom <= y <= bottom + height for x, y in drawn
+            )
+            crossed = sum(bottom < each < bottom + height for each in levels)
+            beyond = bottom < 0 or bottom + height > 1
+            return (
+                inside
+                + 50 * crossed
+                + 1000 * beyond
+                + 1000
+                * sum(
+                    abs(left - other[0]) < max(width, other[2]) and abs(bottom - other[1]) < height
+                    for other in taken
+                )
+            )
+
+        best = min(boxes, key=lambda key: covered(boxes[key]))
+        taken.append(boxes[best])
+        placed.append(Placed(line, *best))
+    return placed
+
+
+def label_text(line: Line) -> str:
+    return f"{line.label}, {line.at:{'.2f' if abs(line.at) >= 1 else '.3f'}}"
+
+
+def _drawn(chart: Chart) -> Iterator[tuple[float, float]]:
+    """Yield points of all series, as shares of the axes' width and height."""
+    (left, right), (low, high) = chart.x_range, chart.y_range
+    for index, s in enumerate(chart.series):
+        x = [(chart.place(each) + chart.aside(index) - left) / (right - left) for each in s.x]
+        ends = [list(column) for column in zip(*(e or (None, None) for e in s.ci95), strict=True)]
+        rows: Sequence[Values] = [s.y, *ends]
+        for row in rows:
+            points = [
+                (a, (b - low) / (high - low)) for a, b in zip(x, row, strict=True) if b is not None
+            ]
+            yield from points
+            for (a, b), (c, d) in pairwise(points) if chart.joined else ():
+                for piece in range(1, PIECES):
+                    share = piece / PIECES
+                    yield a + share * (c - a), b + share * (d - b)

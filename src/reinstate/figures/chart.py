@@ -1,0 +1,141 @@
+"""What a figure shows, whoever draws it: numbers, names and colours, but no pixels.
+
+Builders (`learning`, `exposures`, `choices`, `search`) make charts of recorded numbers; `mpl`
+draws them as files, `svg` on the report's page.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+Values = Sequence[float | None]
+Interval = tuple[float, float]
+Marker = Literal["dot", "ring", "diamond", "cross", ""]
+
+MARKED = 24  # most points of a line that gets markers and error bars; longer ones get a band
+
+
+class Line(NamedTuple):
+    """A straight line for reference, and what is written beside it."""
+
+    label: str
+    at: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line, or one set of points."""
+
+    name: str
+    colour: str  # as #rrggbb
+    x: Sequence[float]
+    y: Values  # None where it is not known
+    ci95: Sequence[Interval | None] = ()
+    per_seed: Sequence[Values] = ()  # rows as long as x; a row with one known value is a point
+    detail: str = ""  # beside the name in a legend
+    dash: Sequence[float] = ()  # lengths that are drawn and left out
+    width: float = 1.8
+    marker: Marker = "dot"
+    in_legend: bool = True
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} ({self.detail})" if self.detail else self.name
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A pair of axes with all that is drawn in them."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    of: str = ""  # what sets it apart from the charts beside it
+    lines: Sequence[Line] = ()  # horizontal
+    marks: Sequence[Line] = ()  # vertical
+    categories: Sequence[str] = ()  # names of x = 0, 1, …; points are then not joined
+    include: Sequence[float] = ()  # what the y-axis has to hold too
+    scatter: bool = False  # points are not joined; one of unknown height stands at the bottom
+    diagonal: bool = False  # both axes have the same range, and the diagonal is drawn
+    log_x: bool = False
+    dodge: float = 0.0  # distance between series at one place, so that none hides another
+    note: str = ""  # how to read it
+
+    @property
+    def caption(self) -> str:
+        return f"{self.title}: {self.of}" if self.of else self.title
+
+    @property
+    def joined(self) -> bool:
+        return not (self.scatter or self.categories)
+
+    @property
+    def marked(self) -> bool:
+        """Whether there are few enough points for markers and error bars."""
+        return not self.joined or all(len(s.x) <= MARKED for s in self.series)
+
+    def place(self, x: float) -> float:
+        """Where a number lies along the x-axis, in the unit of `x_range`."""
+        return math.log10(x) if self.log_x else x
+
+    def aside(self, index: int) -> float:
+        """How far a series is moved along the x-axis."""
+        return self.dodge * (index - (len(self.series) - 1) / 2)
+
+    @property
+    def heights(self) -> list[float]:
+        """What the y-axis has to hold."""
+        values = [*self.include, *(line.at for line in self.lines)]
+        for s in self.series:
+            values += [y for ys in (s.y, *s.per_seed) for y in ys if y is not None]
+            if self.marked:  # the bands of long curves may leave the picture, error bars may not
+                values += [end for ends in s.ci95 if ends for end in ends]
+        return values
+
+    @property
+    def y_range(self) -> tuple[float, float]:
+        """From zero, unless all that there is to see would then be squeezed into the upper half."""
+        values = [*self.heights, *(self._places if self.diagonal else ())]
+        low, high = min(values, default=0.0), max(values, default=1.0)
+        if self.diagonal or low < 0:
+            low -= 0.06 * (high - low)
+        else:
+            low = low - 0.15 * (high - low) if low > high / 2 else 0.0
+        high += 0.06 * (high - low)
+        return (low, high) if high > low else (low, low + 1)
+
+    @property
+    def x_range(self) -> tuple[float, float]:
+        """Limits of the x-axis; logarithms of them if it is logarithmic."""
+        if self.categories:
+            return -0.5, len(self.categories) - 0.5
+        if self.diagonal:
+            return self.y_range
+        low, high = min(self._places, default=0.0), max(self._places, default=1.0)
+        if not self.marked:
+            return min(0.0, low), high if high > min(0.0, low) else low + 1
+        aside = 0.04 * (high - low) + abs(self.aside(0)) or 0.5
+        return low - aside, high + aside
+
+    @property
+    def _places(self) -> list[float]:
+        return [self.place(x) for s in self.series for x in s.x]
+
+
+class Trajectories(NamedTuple):
+    """Ways to the first goal in some contexts, at their first and second exposure."""
+
+    height: int
+    width: int
+    pairs: Sequence[Mapping[str, Any]]  # of each context: goal, first, second; cells are numbers
+
+
+Drawing = Chart | Trajectories
+
+
+def sharing_y(charts: Sequence[Chart]) -> list[Chart]:
+    """Give charts axes of the same height, to be compared side by side."""
+    every = [y for chart in charts for y in chart.heights]
+    return [replace(chart, include=every) for chart in charts]

@@ -1,0 +1,245 @@
+"""Charts of what recall is good for: scores by exposure, altered memories, the r-gate."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from reinstate.analysis.results import Results
+from reinstate.figures.chart import Chart, Line, Series, Values, sharing_y
+from reinstate.figures.numbers import (
+    at,
+    count,
+    curve,
+    finite,
+    is_known,
+    matrix,
+    numbers,
+    points,
+    reference_lines,
+)
+from reinstate.figures.style import GREY, STAGES, ShownAgent, shades, shown_agents
+
+RIVALS = {
+    "gittins": ("Gittins", (5, 2)),
+    "ucb1": ("UCB", (1, 1.2)),
+    "thompson": ("Thompson sampling", (4, 1.5, 1, 1.5)),
+}
+SOUND = "as trained"
+PROBES = {  # those whose names do not say it all
+    "memory cleared": "nothing comes back",
+    "memory misfiled": "what comes back was stored under another stimulus",
+}
+DODGE = 0.1  # between agents at one exposure
+WIDEST, THINNEST = 5.0, 1.2  # lines that may lie on each other
+
+
+def by_exposure(results: Results) -> list[Chart]:
+    """Show regret, else reward, per episode by how often the context was met.
+
+    Where pairs of stimuli recur, an episode counts under the better known one; a second chart then
+    counts each trial under the stimulus that the memory was asked for.
+    """
+    queried = _scores_by_exposure(results, "by_queried", "regret")
+    kind = "regret" if _scores_by_exposure(results, "by_exposure", "regret") else "reward"
+    met = _scores_by_exposure(results, "by_exposure", kind)
+    if not queried or kind == "reward":
+        return met
+    known = "An episode counts under whichever of its two stimuli was met more often; at exposure 1"
+    asked = "Each trial counts under the stimulus that its query is for; trials are summed. Agents"
+    both = [
+        replace(
+            chart,
+            title=f"Regret per episode, by how often {stimulus} was met",
+            x_label=f"exposure to {place}",
+            note=note,
+        )
+        for chart, stimulus, place, note in zip(
+            [*met, *queried],
+            ("its better known stimulus", "the queried stimulus"),
+            ("the better known stimulus", "the stimulus asked for"),
+            (f"{known} both are new.", f"{asked} without a memory are counted likewise."),
+            strict=True,
+        )
+    ]
+    return sharing_y(both)
+
+
+def _scores_by_exposure(results: Results, part: str, kind: str) -> list[Chart]:
+    series = _each_agent(results, lambda scores: at(scores, part, kind))
+    if not series:
+        return []
+    for name, (label, dash) in RIVALS.items():
+        mean = at(results["baselines"], name, part, kind, "mean")
+        series += curve(label, GREY, {"mean": mean}, dash=dash)
+    title = f"{kind.capitalize()} per episode, by how often the context was met"
+    x_label, y_label = "exposure to the context", f"{kind} per episode"
+    return [Chart(title, x_label, y_label, series, dodge=DODGE)]
+
+
+def _each_agent(results: Results, scores_of: Callable[[object], object]) -> list[Series]:
+    agents = shown_agents(results)
+    return [s for a in agents for s in curve(a.label, a.colour, scores_of(a.scores))]
+
+
+def steps_to_goal(results: Results) -> list[Chart]:
+    """Show Fig. 5b: moves to the first goal by exposure, and those of the optimum.
+
+    A goal never found counts as the whole episode, as it does in the optimum.
+    """
+    series = _each_agent(results, lambda scores: at(scores, "maze", "steps_or_end"))
+    if not series:
+        return []
+    last = max(len(s.x) for s in series)
+    first, known = (
+        finite(at(results["optimum"], name))
+        for name in ("steps_first_exposure", "steps_goal_known")
+    )
+    steps = [first, *[known] * (last - 1)]  # of large mazes only the known goal's is known
+    if is_known(steps):
+        said = ", ".join(f"{each:.2f}" for each in (first, known) if each is not None)
+        series.append(Series("optimum", GREY, count(steps), steps, detail=said, dash=(5, 3)))
+    title, x_label = "Steps to the first goal", "exposure to the context"
+    return [Chart(title, x_label, "steps to the first goal", series, dodge=DODGE, include=[0.0])]
+
+
+def regret(results: Results) -> list[Chart]:
+    """Show Fig. 3c, d and 4b: cumulative regret by pull, one chart per agent, beside algorithms.
+
+    Lines are means over seeds, one per exposure; points at their ends are single seeds.
+    """
+    rivals = _rivals_by_pull(results)
+    novel, known = (finite(at(results["optimum"], n)) for n in ("both_novel", "either_known"))
+    # Of an episode with two new stimuli.
+    lines = [] if novel is None or known is None else [Line("least without memory", known - novel)]
+    charts = []
+    for agent in shown_agents(results):
+        parts = {"by_exposure": agent.label}
+        if at(agent.scores, "retrieval") and at(agent.scores, "by_queried"):
+            parts = {"by_exposure": f"{agent.label}, by the better known"}
+            parts["by_queried"] = f"{agent.label}, by the queried"
+        for part, of in parts.items():
+            scores = at(agent.scores, part)
+            series = _exposures(matrix(at(scores, "regret_by_step")), at(scores, "regret"))
+            if series:
+                every = [*series, *rivals]
+                chart = Chart("Cumulative regret", "pull", "cumulative regret", every, of, lines)
+                charts.append(replace(chart, note=REGRET_NOTE))
+    return sharing_y(charts)
+
+
+REGRET_NOTE = "One line per exposure, mean over seeds; points at the ends are single seeds."
+
+
+def _exposures(curves: Sequence[Values], ends: object = None) -> list[Series]:
+    """Make one line per exposure; the legend names those between which the others lie."""
+    seeds = matrix(at(ends, "per_seed"))  # (seeds, exposures), at the end of each line
+    found = []
+    for place, (values, shade) in enumerate(zip(curves, shades(len(curves)), strict=True)):
+        named = len(curves) <= 5 or place in (0, 1, len(curves) - 1)
+        blank = [None] * (len(values) - 1)
+        rows = [[*blank, row[place]] for row in seeds if len(row) == len(curves)]
+        if is_known(values):
+            line = Series(f"exposure {place + 1}", shade, count(values), values, (), rows)
+            found.append(replace(line, marker="", width=1.8 if named else 1.0, in_legend=named))
+    return found
+
+
+def _rivals_by_pull(results: Results) -> list[Series]:
+    """Average algorithms over exposures: without memory they play all of them alike."""
+    found: list[Series] = []
+    for name, (label, dash) in RIVALS.items():
+        rows = matrix(at(results["baselines"], name, "by_exposure", "regret_by_step"))
+        known = [[y for y in column if y is not None] for column in zip(*rows, strict=True)]
+        mean = [sum(column) / len(column) if column else None for column in known]
+        found += curve(label, GREY, {"mean": mean}, dash=dash, width=1.4)
+    return found
+
+
+def probes(results: Results) -> list[Chart]:
+    """Show the reward of the same weights with a sound memory, and with an altered one."""
+    probed = [a for a in shown_agents(results) if at(a.scores, "probes")]
+    names = [SOUND, *dict.fromkeys(name for a in probed for name in a.scores["probes"])]
+    series = []
+    for agent in probed:
+        rewards = {SOUND: at(agent.scores, "reward"), **agent.scores["probes"]}
+        places = {float(names.index(name)): reward for name, reward in rewards.items()}
+        series += points(agent.label, agent.colour, places)
+    lines = [line for line in reference_lines(results["reference_lines"]) if line.label != "chance"]
+    meant = [f"{name}: {PROBES[name]}" for name in names if name in PROBES]
+    words = [
+        "the same frozen weights throughout",
+        "; ".join(meant),
+        "small points are single seeds",
+    ]
+    chart = Chart(
+        "Reward as trained, and with the memory put to the test",
+        "what is done to the memory",
+        "reward per episode",
+        series,
+        lines=lines,
+        categories=names,
+        dodge=0.5 / max(len(series), 1),
+        note=" ".join(f"{w[0].upper()}{w[1:]}." for w in words if w),
+    )
+    return [chart] if series else []
+
+
+def gates(results: Results) -> list[Chart]:
+    """Show how far the r-gate opens, of agents that have one."""
+    agents = shown_agents(results)
+    return [*sharing_y(_over_epoch(agents)), *sharing_y(_by_trial(agents))]
+
+
+def _over_epoch(agents: Sequence[ShownAgent]) -> list[Chart]:
+    """Make Fig. 6c: the mean r-gate at each stage, episode by episode through the epoch."""
+    found = []
+    for agent in agents:
+        scores = at(agent.scores, "gates")
+        curves, stages = matrix(at(scores, "over_epoch")), at(scores, "stages") or ()
+        first = finite(at(scores, "first_cued"))
+        series = [
+            Series(str(name), shade, count(mean), mean, (), _blocks(scores, place, len(mean)))
+            for place, (name, shade, mean) in enumerate(zip(stages, STAGES, curves, strict=False))
+        ]
+        chart = Chart(
+            "r-gate at each stage",
+            "episode of the epoch",
+            "mean r-gate",
+            series,
+            of=agent.label,
+            marks=[] if first is None else [Line("cued from here on", first + 0.5)],
+            note="Mean over units and seeds; thin lines are means of single seeds over each block.",
+        )
+        found += [chart] if any(y for row in curves for y in row) else []
+    return found
+
+
+def _blocks(scores: object, stage: int, last: int) -> list[Values]:
+    """Return each seed's mean over the uncued and over the cued block, as rows for a stage."""
+    first_cued = int(finite(at(scores, "first_cued")) or last)
+    rows: list[Values] = []
+    for block, inside in (("uncued", range(first_cued)), ("cued", range(first_cued, last))):
+        for seed in matrix(at(scores, block, "per_seed")):
+            if stage < len(seed):
+                rows.append([seed[stage] if e in inside else None for e in range(last)])
+    return rows
+
+
+def _by_trial(agents: Sequence[ShownAgent]) -> list[Chart]:
+    """Make one line per exposure of the stimulus asked for, each thinner than the one before."""
+    found = []
+    for agent in agents:
+        curves = [numbers(row) for row in at(agent.scores, "r_by_trial") or ()]
+        series = _exposures(curves)
+        step = (WIDEST - THINNEST) / max(len(series) - 1, 1)
+        chart = Chart(
+            "r-gate on each trial",
+            "trial of the episode",
+            "mean r-gate",
+            [replace(s, width=WIDEST - i * step) for i, s in enumerate(series)],
+            of=agent.label,
+            include=[0.0],
+            note="Mean over units and seeds, by how often the stimulus asked for was met. Later"
+            " exposures are drawn thinner, so that none hides another where they agree.",
+        )
+        found += [chart] if any(y for row in curves for y in row) else []
+    return found

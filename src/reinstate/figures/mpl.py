@@ -1,0 +1,197 @@
+"""Charts → figures of matplotlib, as PNG and SVG files.
+
+matplotlib is imported when something is drawn: the command starts without it.
+"""
+
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reinstate.figures.axes import label_text, place_labels
+from reinstate.figures.chart import Chart, Drawing, Series, Trajectories, Values
+from reinstate.figures.mazes import draw_trajectories
+from reinstate.files import write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ALONE = (5.8, 3.7)  # width and height of a chart, in inches
+PANEL = (3.0, 3.0)  # of one beside others
+LETTER, LINE = 0.055, 0.13  # size of a letter of the labels, in inches
+GUIDE: dict[str, Any] = {"color": "0.45", "linewidth": 0.8, "linestyle": (0, (4, 3)), "zorder": 0}
+MARKERS = {"dot": "o", "ring": "o", "diamond": "D", "cross": "x"}
+SIZES = {"dot": 4.5, "ring": 6.5, "diamond": 7.5, "cross": 4.0}
+
+
+def save(drawings: Sequence[Drawing], stem: Path, title: str = "") -> None:
+    """Draw charts side by side and write them as PNG and as SVG; nothing if there are none.
+
+    The same numbers give the same bytes.
+    """
+    import matplotlib
+
+    if not drawings:
+        return
+    with matplotlib.rc_context({"svg.hashsalt": "reinstate", "svg.fonttype": "none"}):
+        figure = draw(drawings, title)
+        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=kind, dpi=200, metadata=metadata)
+            write_atomically(stem.with_suffix(f".{kind}"), buffer.getvalue())
+
+
+def draw(drawings: Sequence[Drawing], title: str = "") -> "Figure":
+    """Make a figure of charts side by side, with one legend below them."""
+    from matplotlib.figure import Figure
+
+    charts = [each for each in drawings if isinstance(each, Chart)]
+    if not charts:
+        (trajectories,) = (each for each in drawings if isinstance(each, Trajectories))
+        return draw_trajectories(trajectories, title)
+    columns = len(charts) if len(charts) <= 3 else 2 if len(charts) == 4 else 3
+    rows = math.ceil(len(charts) / columns)
+    width, height = ALONE if len(charts) == 1 else PANEL
+    size = columns * width + 0.4 * (len(charts) > 1), rows * height + 0.5 * (len(charts) > 1)
+    figure = Figure(figsize=size, layout="constrained")
+    shared = len({(chart.y_label, chart.y_range) for chart in charts}) == 1
+    ratios = [max(len(chart.categories), 1) for chart in charts] if rows == 1 else None
+    grid = figure.subplots(rows, columns, sharey=shared, squeeze=False, width_ratios=ratios)
+    for place, axes in enumerate(grid.flat):
+        if place >= len(charts):
+            axes.set_visible(False)
+            continue
+        share = 1 if ratios is None else columns * ratios[place] / sum(ratios)
+        _draw_chart(axes, charts[place], width * share - 0.7, height - 0.8)
+        if shared and place % columns:
+            axes.set_ylabel("")
+    if len(charts) == 1:
+        text = ", ".join(filter(None, [title, charts[0].of]))
+        grid[0, 0].set_title(text, loc="left", fontsize=10)
+    elif title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+    _legend(figure, size[0])
+    return figure
+
+
+def _draw_chart(axes: "Axes", chart: Chart, width: float, height: float) -> None:
+    """Draw a chart into axes of about this size, in inches."""
+    if chart.of:
+        axes.set_title(chart.of, loc="left", fontsize=9)
+    _draw_guides(axes, chart, LETTER / width, LINE / height)
+    for index, series in enumerate(chart.series):
+        _draw_series(axes, chart, index, series)
+    axes.set(xlabel=chart.x_label, ylabel=chart.y_label, ylim=chart.y_range)
+    axes.tick_params(labelsize=8)
+    axes.xaxis.label.set_size(9)
+    axes.yaxis.label.set_size(9)
+    axes.spines[["top", "right"]].set_visible(False)
+    low, high = chart.x_range
+    if chart.log_x:
+        axes.set_xscale("log")
+        low, high = 10**low, 10**high
+    elif not chart.categories and all(x % 1 == 0 for s in chart.series for x in s.x):
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlim(low, high)
+    if chart.categories:
+        letters = max(7, int(width / LETTER / len(chart.categories)))
+        names = [fill(name, letters, break_long_words=False) for name in chart.categories]
+        axes.set_xticks(range(len(names)), names)
+
+
+def _draw_guides(axes: "Axes", chart: Chart, letter: float, line: float) -> None:
+    """Draw lines for reference, labelled where nothing is covered."""
+    from matplotlib.patheffects import withStroke
+
+    text: Any = {"fontsize": 7, "color": "0.35", "textcoords": "offset points"}
+    text["path_effects"] = [withStroke(linewidth=2.5, foreground="white")]
+    for each in chart.lines:
+        axes.axhline(each.at, **GUIDE)
+    for placed in place_labels(chart, letter, line):
+        axes.annotate(
+            label_text(placed.line),
+            (placed.left, placed.line.at),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 2 if placed.above else -2),
+            va="bottom" if placed.above else "top",
+            **text,
+        )
+    for each in chart.marks:
+        axes.axvline(each.at, **GUIDE)
+        place = {"xycoords": ("data", "axes fraction"), "xytext": (3, 0), "va": "top"}
+        axes.annotate(each.label, (each.at, 1), **place, **text)
+    if chart.diagonal:
+        axes.axline((0, 0), slope=1, **GUIDE)
+
+
+def _draw_series(axes: "Axes", chart: Chart, index: int, series: Series) -> None:
+    x = np.array(series.x, float) + chart.aside(index)
+    y = np.array(series.y, float)  # None, where it is not known, becomes NaN
+    _draw_seeds(axes, chart, x, series)
+    known = [(a, *ends) for a, ends in zip(x, series.ci95, strict=False) if ends]
+    if known and chart.marked:
+        places, low, high = zip(*known, strict=True)
+        axes.vlines(places, low, high, color=series.colour, linewidth=0.8 * series.width)
+    elif known:
+        axes.fill_between(*zip(*known, strict=True), color=series.colour, alpha=0.15, linewidth=0)
+    look: dict[str, Any] = {
+        "color": series.colour,
+        "linewidth": series.width,
+        "linestyle": (0, tuple(series.dash)) if series.dash else "-",
+        "label": series.label if series.in_legend else "_",
+        "zorder": 2.6 if series.marker in ("ring", "diamond") else 2.4,
+    }
+    if not chart.joined:
+        look["linestyle"] = "none"
+        bottom, top = chart.y_range
+        y = np.where(np.isnan(y), bottom + 0.02 * (top - bottom), y) if chart.scatter else y
+    if chart.marked and series.marker and not series.dash:
+        hollow = series.marker in ("ring", "diamond")
+        look |= {"marker": MARKERS[series.marker], "markersize": SIZES[series.marker]}
+        look |= {"markerfacecolor": ("none" if chart.scatter else "white") if hollow else None}
+        look |= {"markeredgewidth": 1.0 if hollow or series.marker == "cross" else 0}
+    axes.plot(x, y, **look)
+
+
+def _draw_seeds(axes: "Axes", chart: Chart, x: np.ndarray, series: Series) -> None:
+    """Draw single seeds: points beside each other in categories, else thin lines."""
+    rows = series.per_seed
+    look: dict[str, Any] = {"color": series.colour, "alpha": 0.4, "label": "_", "clip_on": False}
+    spots: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 2.6}
+    spots |= {"markeredgewidth": 0, "zorder": 2.5}
+    shares = np.linspace(-1, 1, len(rows)) if len(rows) > 1 else np.zeros(len(rows))
+    for row, share in zip(rows, shares, strict=True):
+        lone = _known(row) == 1 and len(row) > 1
+        aside = 0.0 if chart.joined else 0.35 * (chart.dodge or 0.6) * share
+        style = spots if lone or not chart.joined else {"linewidth": 0.5}
+        axes.plot(x + aside, np.array(row, float), **look, **style)
+
+
+def _known(row: Values) -> int:
+    return sum(value is not None for value in row)
+
+
+def _legend(figure: "Figure", width: float) -> None:
+    """Name every series once, below all charts: there is no free corner in every one of them."""
+    found = {
+        label: handle
+        for axes in figure.axes
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    if found:
+        room = 0.062 * max(map(len, found)) + 0.6
+        columns = max(1, min(len(found), int(width / room)))
+        figure.legend(
+            found.values(),
+            found.keys(),
+            loc="outside lower center",
+            ncols=math.ceil(len(found) / math.ceil(len(found) / columns)),
+            frameon=False,
+            fontsize=8,
+            columnspacing=1.2,
+        )

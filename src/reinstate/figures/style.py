@@ -1,0 +1,132 @@
+"""How agents and everything else are named and coloured, in every figure and on the page."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from reinstate.agent import AGENTS, INPUT_SIZES
+from reinstate.analysis.results import AgentResults, Results
+
+LABELS = {
+    "epl2rl": "epL2RL",
+    "l2rl": "L2RL",
+    "l2rl-context": "L2RL+Context",
+    "epl2rl-input": "epL2RL, memory as input",
+    **{f"epl2rl-input-{size}": f"epL2RL, memory as {size} inputs" for size in INPUT_SIZES},
+}
+# Okabe and Ito's palette, and Tol's: distinct to colour-blind readers too.
+COLOURS = {
+    "epl2rl": "#0072B2",
+    "l2rl": "#D55E00",
+    "l2rl-context": "#009E73",
+    "epl2rl-input": "#CC79A7",
+    "epl2rl-input-2": "#332288",
+    "epl2rl-input-4": "#88CCEE",
+    "epl2rl-input-8": "#999933",
+    "epl2rl-input-16": "#882255",
+}
+SPARE = ("#E69F00", "#56B4E9", "#7B3FA0", "#8C564B", "#666666")
+GREY = "#6E7781"  # of what is no agent: optima, algorithms
+STAGES = ("#0072B2", "#E69F00", "#009E73")  # of the two-step task
+STRATEGIES = {
+    "IMF": "#E69F00",
+    "IMB": "#0072B2",
+    "EMF": "#CC79A7",
+    "EMB": "#009E73",
+    "bias": "#8C8C8C",
+    "perseveration": "#595959",
+    "alpha": "#D55E00",
+}
+# Along viridis, from dark to light.
+_SHADES = ("#440154", "#482475", "#414487", "#355F8D", "#2A788E", "#21918C", "#22A884", "#44BF70",
+           "#7AD151", "#BDDF26")  # fmt: skip
+# Colours of the page behind charts, in its light and in its dark scheme, as in page.css.
+LIGHT, DARK = "#ffffff", "#14181d"
+CONTRAST = 3.0  # what WCAG 2.2 asks of graphics (1.4.11)
+
+
+class ShownAgent(NamedTuple):
+    """An agent as figures and tables show it."""
+
+    name: str
+    label: str
+    colour: str
+    scores: AgentResults
+
+
+def label(agent: str) -> str:
+    """Return the name that readers know; a registered agent may bring a `label`."""
+    return LABELS.get(agent) or str(_brought(agent, "label") or agent)
+
+
+def colour(agent: str) -> str | None:
+    """Return an agent's own colour; a registered agent may bring a `colour`, as #rrggbb."""
+    found = COLOURS.get(agent) or _brought(agent, "colour")
+    return found if isinstance(found, str) and _is_hex(found) else None
+
+
+def _brought(agent: str, name: str) -> object:
+    return getattr(AGENTS[agent], name, None) if agent in AGENTS else None
+
+
+def _is_hex(colour: str) -> bool:
+    digits = colour.removeprefix("#").lower()
+    return len(colour) == 7 and len(digits) == 6 and set(digits) <= set("0123456789abcdef")
+
+
+def palette(agents: Sequence[str]) -> list[str]:
+    """Choose a colour for each agent: its own, or a spare one if it has none or it is taken."""
+    chosen: list[str] = []
+    spare = [c for c in SPARE if c not in map(colour, agents)]
+    for place, agent in enumerate(agents):
+        own = colour(agent)
+        free = [c for c in spare if c not in chosen] or SPARE[place % len(SPARE) :]
+        chosen.append(own if own and own not in chosen else free[0])
+    return chosen
+
+
+def shown_agents(results: Results) -> list[ShownAgent]:
+    agents = results["agents"]
+    colours = palette(list(agents))
+    return [
+        ShownAgent(name, label(name), colour, scores)
+        for (name, scores), colour in zip(agents.items(), colours, strict=True)
+    ]
+
+
+def shades(count: int) -> list[str]:
+    """Return colours from dark to light, for what has an order."""
+    places = [(len(_SHADES) - 1) * i / max(count - 1, 1) for i in range(count)]
+    return [
+        mixed(_SHADES[int(at)], _SHADES[min(int(at) + 1, len(_SHADES) - 1)], at % 1)
+        for at in places
+    ]
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    """Mix two colours; `share` is the other's."""
+    pairs = zip(_rgb(one), _rgb(other), strict=True)
+    return "#" + "".join(f"{round((1 - share) * a + share * b):02x}" for a, b in pairs)
+
+
+def readable(colour: str, background: str) -> str:
+    """Return the colour itself, or the nearest shade or tint of it that stands out."""
+    towards = "#000000" if luminance(background) > 0.2 else "#ffffff"
+    mixes = (mixed(colour, towards, step / 25) for step in range(26))
+    return next(mix for mix in mixes if contrast(mix, background) >= CONTRAST)
+
+
+def contrast(colour: str, background: str) -> float:
+    """Return WCAG's ratio, 1 to 21."""
+    low, high = sorted((luminance(colour), luminance(background)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of an sRGB colour, 0 to 1."""
+    parts = [part / 255 for part in _rgb(colour)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def _rgb(colour: str) -> tuple[int, ...]:
+    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))

@@ -1,0 +1,284 @@
+"""Charts → HTML figures: an inline SVG, a legend, and a table of the same numbers.
+
+The picture is whole without JavaScript; page.js reads the table to answer pointer and keys.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
+
+from reinstate.figures.axes import label_text, place_labels, tick_text, ticks
+from reinstate.figures.chart import Chart, Series, Values
+from reinstate.figures.markup import Markup, folded, joined, number, row, table, tag, with_bounds
+from reinstate.figures.style import DARK, LIGHT, readable
+
+WIDTH, HEIGHT = 480, 300
+LEFT, RIGHT, TOP, BOTTOM = 58, 24, 14, 46  # margins: room for ticks and labels, on a phone too
+LABEL_ROOM = 13  # that a line of text needs
+LETTER = 7  # about as wide as one of it
+MOST_LINES = 4  # of a category's name
+DASH = 1.6  # pixels for each unit of a series' dash
+
+
+def colour_class(colour: str) -> str:
+    return f"c{colour.removeprefix('#').lower()}"
+
+
+def style_of(colours: Iterable[str]) -> str:
+    """Make a class for each colour that sets --c, lighter or darker as the page's scheme needs."""
+    names = sorted({colour.lower() for colour in colours})
+    light = "".join(f".{colour_class(c)}{{--c:{readable(c, LIGHT)}}}" for c in names)
+    dark = "".join(f".{colour_class(c)}{{--c:{readable(c, DARK)}}}" for c in names)
+    return f"{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n"
+
+
+def figure(chart: Chart, ident: str) -> Markup:
+    """Make a chart's figure, with ids that start with `ident`."""
+    note = [tag("p", chart.note)] if chart.note else []
+    entries = [_entry(i, s) for i, s in enumerate(chart.series) if s.in_legend]
+    return tag(
+        "figure",
+        tag("figcaption", chart.caption, *note),
+        tag("ul", *entries, class_="legend"),
+        tag("div", draw(chart, ident), class_="plot"),
+        folded(
+            joined(["Show data", tag("span", f" of {chart.caption}", class_="unseen")]),
+            data_table(chart),
+        ),
+        class_="chart",
+        id=ident,
+    )
+
+
+def _entry(index: int, series: Series) -> Markup:
+    swatch = tag("svg", _line("M0 6h22", series), width=22, height=12, aria_hidden="true")
+    return tag("li", swatch, series.label, class_=colour_class(series.colour), data_series=index)
+
+
+def _line(d: str, series: Series) -> Markup:
+    dash = " ".join(f"{DASH * length:g}" for length in series.dash)
+    width = None if series.width == 1.8 else f"stroke-width:{1.2 * series.width:.1f}"
+    return tag("path", d=d, class_="mean", stroke_dasharray=dash or None, style=width)
+
+
+def data_table(chart: Chart) -> Markup:
+    """Write all that is drawn but the single seeds; a row is a place on the x-axis."""
+    head = [tag("th", chart.x_label, scope="col")]
+    head += [
+        tag("th", s.name, scope="col", data_series=i, class_="number")
+        for i, s in enumerate(chart.series)
+    ]
+    found = [dict(zip(s.x, _cells(s), strict=True)) for s in chart.series]
+    rows = [
+        row(
+            _name(chart, x),
+            *(tag("td", cells.get(x, "")) for cells in found),
+            data_x=f"{chart.place(x):g}",
+        )
+        for x in sorted({x for s in chart.series for x in s.x})
+    ]
+    rows += [row(f"line: {label}", number(y)) for label, y in chart.lines if label]
+    return table(f"{chart.y_label}: {chart.caption}", head, rows, class_="numbers")
+
+
+def _cells(series: Series) -> list[str]:
+    bounds = series.ci95 or [None] * len(series.y)
+    return [with_bounds(y, ci95) for y, ci95 in zip(series.y, bounds, strict=True)]
+
+
+def _name(chart: Chart, x: float) -> str:
+    return chart.categories[round(x)] if chart.categories else f"{x:g}" if x % 1 else f"{x:.0f}"
+
+
+def describe(chart: Chart) -> str:
+    """Say in words where each series begins and ends."""
+    sentences = [f"{chart.y_label} against {chart.x_label}."]
+    for s in chart.series:
+        known = [(x, y) for x, y in zip(s.x, s.y, strict=True) if y is not None]
+        if known and not chart.categories:
+            (start, first), (end, last) = known[0], known[-1]
+            words = f"{number(first)} at {_name(chart, start)}, {number(last)} at"
+            sentences.append(f"{s.name}: {words} {_name(chart, end)}.")
+        elif known:
+            words = ", ".join(f"{_name(chart, x)} {number(y)}" for x, y in known)
+            sentences.append(f"{s.name}: {words}.")
+    sentences += [f"Reference line: {label}, {number(y)}." for label, y in chart.lines if label]
+    return " ".join(sentences)
+
+
+def draw(chart: Chart, ident: str) -> Markup:
+    """Draw the picture alone."""
+    parts = [tag("title", chart.caption, id=f"{ident}-title")]
+    parts += [tag("desc", describe(chart), id=f"{ident}-desc"), _grid(chart)]
+    # A picture within the picture cuts off what would leave the axes.
+    inside = {"x": LEFT, "y": 0, "width": WIDTH - LEFT - RIGHT, "height": HEIGHT - BOTTOM}
+    window = f"{LEFT} 0 {inside['width']} {inside['height']}"
+    drawn = [_series(chart, i, s) for i, s in enumerate(chart.series)]
+    parts.append(tag("svg", *_guides(chart), *drawn, viewBox=window, **inside))
+    parts += _labels(chart)
+    (x_low, x_high), (y_low, y_high) = chart.x_range, chart.y_range
+    return tag(
+        "svg",
+        *parts,
+        viewBox=f"0 0 {WIDTH} {HEIGHT + _below(chart)}",
+        role="img",
+        aria_labelledby=f"{ident}-title {ident}-desc",
+        data_x=f"{LEFT} {WIDTH - RIGHT} {x_low:.9g} {x_high:.9g}",
+        data_y=f"{HEIGHT - BOTTOM} {TOP} {y_low:.9g} {y_high:.9g}",
+        data_labels=f"{chart.x_label}|{chart.y_label}",
+    )
+
+
+def _x(chart: Chart, place: float) -> float:
+    low, high = chart.x_range
+    return LEFT + (place - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+
+
+def _y(chart: Chart, y: float) -> float:
+    low, high = chart.y_range
+    return HEIGHT - BOTTOM - (y - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
+
+
+def _grid(chart: Chart) -> Markup:
+    parts = []
+    levels = ticks(*chart.y_range)
+    for y in levels:
+        at = f"{_y(chart, y):.1f}"
+        parts.append(tag("path", d=f"M{LEFT} {at}H{WIDTH - RIGHT}"))
+        parts.append(_text(tick_text(y, _step(levels)), LEFT - 6, at, "end", dy=".35em"))
+    for x, text in _x_ticks(chart):
+        parts.append(_tick(_wrapped(chart, text), f"{_x(chart, x):.1f}"))
+    middle = (LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2
+    parts.append(_text(chart.x_label, middle[0], HEIGHT + _below(chart) - 8, "middle"))
+    turned = f"translate(13 {middle[1]}) rotate(-90)"
+    parts.append(_text(chart.y_label, 0, 0, "middle", transform=turned))
+    return tag("g", *parts, class_="grid")
+
+
+def _x_ticks(chart: Chart) -> list[tuple[float, str]]:
+    if chart.categories:
+        return [(float(i), name) for i, name in enumerate(chart.categories)]
+    low, high = chart.x_range
+    if chart.log_x:
+        return [(x, f"{10**x:g}") for x in ticks(low, high, whole=high - low > 2)]
+    whole = all(x % 1 == 0 for s in chart.series for x in s.x)
+    places = ticks(low, high, most=6 if high < 10_000 else 5, whole=whole)
+    return [(x, tick_text(x, _step(places))) for x in places]
+
+
+def _wrapped(chart: Chart, text: str) -> list[str]:
+    """Break names of categories into lines that fit side by side; a number is one line."""
+    if not chart.categories:
+        return [text]
+    width = max(8, (WIDTH - LEFT - RIGHT) // (LETTER * len(chart.categories)))
+    lines = wrap(text, width, break_long_words=False, max_lines=MOST_LINES, placeholder=" …")
+    return lines or [""]
+
+
+def _tick(lines: Sequence[str], x: str) -> Markup:
+    first, *others = lines
+    spans = [tag("tspan", line, x=x, dy=LABEL_ROOM + 1) for line in others]
+    return _text(joined([first, *spans]), x, HEIGHT - BOTTOM + 17, "middle")
+
+
+def _below(chart: Chart) -> int:
+    """Return the room for further lines of names, under what all charts have."""
+    most = max((len(_wrapped(chart, name)) for name in chart.categories), default=1)
+    return (most - 1) * (LABEL_ROOM + 1)
+
+
+def _step(places: Sequence[float]) -> float:
+    return places[1] - places[0] if len(places) > 1 else 1.0
+
+
+def _text(text: str, x: object, y: object, anchor: str, **attributes: object) -> Markup:
+    return tag("text", text, x=x, y=y, text_anchor=anchor, **attributes)
+
+
+def _guides(chart: Chart) -> Iterator[Markup]:
+    paths = [f"M{LEFT} {_y(chart, line.at):.1f}H{WIDTH - RIGHT}" for line in chart.lines]
+    paths += [f"M{_x(chart, mark.at):.1f} {TOP}V{HEIGHT - BOTTOM}" for mark in chart.marks]
+    paths += [f"M{LEFT} {HEIGHT - BOTTOM}L{WIDTH - RIGHT} {TOP}"] if chart.diagonal else []
+    return (tag("path", d=d, class_="reference") for d in paths)
+
+
+def _labels(chart: Chart) -> Iterator[Markup]:
+    width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+    for line, left, above in place_labels(chart, 0.82 * LETTER / width, LABEL_ROOM / height):
+        y = _y(chart, line.at) + (-4 if above else LABEL_ROOM)
+        x = f"{LEFT + 4 + left * (width - 8):.1f}"
+        yield _text(label_text(line), x, f"{y:.1f}", "start", class_="label")
+    for label, where in chart.marks:
+        yield _text(label, f"{_x(chart, where) + 4:.1f}", TOP + 8, "start", class_="label")
+
+
+def _series(chart: Chart, index: int, series: Series) -> Markup:
+    aside = chart.aside(index)
+    x = [_x(chart, chart.place(place) + aside) for place in series.x]
+    parts = [*_seeds(chart, x, series), *_intervals(chart, x, series)]
+    if chart.joined:
+        parts.append(_line(_path(chart, x, series.y), series))
+    if chart.marked and not series.dash:
+        parts += _markers(chart, x, series)
+    kind = f"series {colour_class(series.colour)}"
+    return tag("g", *parts, class_=kind, data_series=index, data_aside=f"{aside:.3f}")
+
+
+def _path(chart: Chart, x: Sequence[float], y: Values) -> str:
+    """Draw a line through points; an unknown one interrupts it, and level stretches are short."""
+    words, pen = [], "M"
+    for place, (a, b) in enumerate(zip(x, y, strict=True)):
+        if b is None:
+            pen = "M"
+        elif not (0 < place < len(y) - 1 and y[place - 1] == b == y[place + 1]):
+            words.append(f"{pen}{a:.1f} {_y(chart, b):.1f}")
+            pen = "L"
+    return "".join(words)
+
+
+def _markers(chart: Chart, x: Sequence[float], series: Series) -> Iterator[Markup]:
+    low, high = chart.y_range
+    for a, b in zip(x, series.y, strict=True):
+        if series.marker and (b is not None or chart.scatter):
+            at = _y(chart, low + 0.02 * (high - low) if b is None else b)
+            if series.marker in ("dot", "ring"):
+                kind = "ring" if series.marker == "ring" else None
+                yield tag("circle", cx=f"{a:.1f}", cy=f"{at:.1f}", r=4, class_=kind)
+            else:
+                shape = (
+                    "m0 -6l6 6l-6 6l-6 -6z"
+                    if series.marker == "diamond"
+                    else "m-3 -3l6 6m0 -6l-6 6"
+                )
+                yield tag("path", d=f"M{a:.1f} {at:.1f}{shape}", class_="interval")
+
+
+def _seeds(chart: Chart, x: Sequence[float], series: Series) -> Iterator[Markup]:
+    """Draw single seeds: points beside each other in categories, else thin lines."""
+    lines, spots = [], []
+    last = max(len(series.per_seed) - 1, 1)
+    for place, values in enumerate(series.per_seed):
+        known = [(a, b) for a, b in zip(x, values, strict=True) if b is not None]
+        if chart.joined and len(known) > 1:
+            lines.append(_path(chart, x, values))
+        else:
+            aside = 0 if chart.joined else 0.35 * chart.dodge * (2 * place / last - 1)
+            moved = _x(chart, aside) - _x(chart, 0)
+            spots += [f"M{a + moved:.1f} {_y(chart, b):.1f}h0" for a, b in known]
+    for kind, paths in (("seed", lines), ("seed point", spots)):
+        if paths:
+            yield tag("path", d="".join(paths), class_=kind)
+
+
+def _intervals(chart: Chart, x: Sequence[float], series: Series) -> Iterator[Markup]:
+    known = [(a, ends) for a, ends in zip(x, series.ci95, strict=False) if ends]
+    if not known:
+        return
+    if chart.marked:
+        ends = ((a, _y(chart, low), _y(chart, high)) for a, (low, high) in known)
+        d = "".join(f"M{a:.1f} {low:.1f}V{high:.1f}" for a, low, high in ends)
+        yield tag("path", d=d, class_="interval")
+    else:
+        there = [(a, high) for a, (_, high) in known]
+        back = [(a, low) for a, (low, _) in reversed(known)]
+        outline = _path(chart, *zip(*there, *back, strict=True))
+        yield tag("path", d=f"{outline}Z", class_="band")
