@@ -13,7 +13,7 @@ from reinstate.files import read_json
 from reinstate.report.whole_paper import summarise
 from reinstate.runs.provenance import repeatable
 from reinstate.settings import Settings, completed, differences, to_dict
-from reinstate.tuning.ranges import own_setting
+from reinstate.tuning.ranges import preset_candidate
 
 RESULTS = Path(__file__).parents[1] / "results"
 
@@ -66,7 +66,7 @@ def test_results_are_of_the_preset(name: str) -> None:
 def test_the_preset_is_among_the_best_settings_of_its_search(name: str) -> None:
     found, preset = recorded(f"{name}/search.json"), paper(name)
     assert found["agent"] in ("l2rl", "l2rl-context") and found["preset"] == "paper"
-    assert found["trials"][0]["setting"] == own_setting(preset.learner)._asdict()
+    assert found["trials"][0]["setting"] == preset_candidate(preset.learner)._asdict()
     changed = differences(settings_of(name, "search.json"), to_dict(preset))
     assert {line.partition(":")[0] for line in changed} == {"seeds", "learner.lanes"}
     stands = found["standing"][found["agent"]]

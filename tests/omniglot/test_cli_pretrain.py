@@ -91,14 +91,15 @@ def test_stop_resume_and_what_comes_out(
 
     def stop(self: Reporter, text: str) -> None:
         note(self, text)
-        if text.startswith("epoch 1/1"):
+        if text.startswith("pretraining: epoch 1/1"):
             interrupt(signal.SIGINT)
 
     with monkeypatch.context() as patch:
         patch.setattr(Reporter, "note", stop)
         said = command(f"{LINE} --out out")
     assert (said.code, said.out) == (130, "")
-    assert said.err.endswith("\nreinstate: stopped after epoch 1 of 1: --resume continues\n")
+    line = "reinstate: pretraining stopped after epoch 1 of 1: --resume continues\n"
+    assert said.err.endswith(f"\n{line}")
     assert_refused(command(f"{LINE} --out out"), "out is not empty: add --resume")
     assert_refused(command(f"{LINE} --seed 1 --out out --resume"), "(seed: 0 → 1)")
 

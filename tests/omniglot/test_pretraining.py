@@ -22,9 +22,9 @@ from reinstate.omniglot.images import OneShotRun
 from reinstate.omniglot.lifelong import LifelongMemory
 from reinstate.omniglot.pretraining import PRESETS, Drawn, pretrain
 from reinstate.omniglot.teaching import Pretraining, State, Teacher
+from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run
-from reinstate.runs.training import Stopped
 from reinstate.tasks.drawings import load_embeddings
 from tiny import SILENT, interrupt
 
@@ -123,7 +123,7 @@ class Interrupting(Reporter):
 def test_resuming_gives_the_same_bits(finished: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(Stopped, match="after epoch 2 of 4: --resume"):
-        pretrain(TINY, drawn(), out, Interrupting("epoch 2/4"))
+        pretrain(TINY, drawn(), out, Interrupting("pretraining: epoch 2/4"))
     with pytest.raises(UserError, match="already holds a run"):
         pretrain(TINY, drawn(), out, SILENT)
     with pytest.raises(UserError, match=r"other settings \(seed: 0 → 1\)"):

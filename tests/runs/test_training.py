@@ -1,6 +1,5 @@
 """The host's loop: a stop, a resume or a failure never changes what training computes."""
 
-import io
 import os
 import signal
 import time
@@ -13,13 +12,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from rich.console import Console
 
 from reinstate.errors import UserError
+from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Bar, Reporter
 from reinstate.runs.reproduce import load_state
 from reinstate.runs.run import Run
-from reinstate.runs.training import Stopped, Trained, train
+from reinstate.runs.training import Trained, train
 from tiny import SILENT, TINY, contents, interrupt, new_run, trained_run
 
 
@@ -42,8 +41,8 @@ def after_epoch(monkeypatch: pytest.MonkeyPatch, epoch: int, do: Callable[[], No
     """Do something when an epoch is reported, before it is checkpointed."""
     report = Bar.update
 
-    def update(self: Bar, done: int, *news: float) -> None:
-        report(self, done, *news)
+    def update(self: Bar, done: int, news: str) -> None:
+        report(self, done, news)
         if done == epoch:
             do()
 
@@ -192,28 +191,3 @@ def test_seeds_do_not_depend_on_each_other(tmp_path: Path) -> None:
     for old, new in pairs:
         np.testing.assert_array_equal(old[1], new[0])
         assert not np.array_equal(old[0], new[0])
-
-
-def test_a_terminal_shows_a_bar() -> None:
-    reporter, shown = Reporter(), io.StringIO()
-    reporter.console = Console(file=shown, force_terminal=True, width=120)
-    with reporter.working("judging"):
-        pass
-    with reporter.track("epl2rl", total=4, done=1) as bar:
-        bar.compiled()
-        bar.update(2, 1.234, 56_789.0)
-    for text in ("judging", "compiling", "2/4", "reward 1.23", "56,789 steps/s"):
-        assert text in shown.getvalue()
-
-
-def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    reporter = Reporter(every=3600)
-    with reporter.track("epl2rl", total=4) as bar:
-        bar.compiled()
-        for done in (1, 2, 3, 4):
-            bar.update(done, done / 2, 1000.0)
-    assert capsys.readouterr().err.splitlines() == [
-        "epl2rl: compiling",
-        "epl2rl: epoch 1/4  reward 0.50  1,000 steps/s  0 s left",
-        "epl2rl: epoch 4/4  reward 2.00  1,000 steps/s  0 s left",
-    ]

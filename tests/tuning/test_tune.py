@@ -22,20 +22,20 @@ from reinstate.errors import UserError
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.files import read_json
 from reinstate.learner import EpochMetrics, Rates, TrainState
+from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Bar
-from reinstate.runs.training import Stopped
 from reinstate.settings import Settings
-from reinstate.tuning import side_by_side
-from reinstate.tuning.ranges import Ranges, Setting, own_setting, rates_of
+from reinstate.tuning import batch
+from reinstate.tuning.batch import CandidateBatch
+from reinstate.tuning.ranges import Candidate, Ranges, preset_candidate, rates_of
 from reinstate.tuning.search import Search, ranked, search
-from reinstate.tuning.side_by_side import SideBySide
 from reinstate.tuning.study import Study, read_vary, study, with_values
 from tiny import OPTIONS, SILENT, TINY, contents, interrupt
 
 # Two settings × two seeds of this agent everywhere: compiled once, kept on disk for all tests.
 AGENT = "l2rl"
 TWO = Search(trials=2)
-OTHER = Setting(learning_rate=0.2, entropy_cost=0.3, discount=0.2, value_cost=2.0)
+OTHER = Candidate(learning_rate=0.2, entropy_cost=0.3, discount=0.2, value_cost=2.0)
 
 
 def go(out: Path, asked: Search = TWO, settings: Settings = TINY, *others: str) -> dict[str, Any]:
@@ -47,17 +47,17 @@ def go(out: Path, asked: Search = TWO, settings: Settings = TINY, *others: str) 
 def compiled_once() -> Iterator[None]:
     """Tracing, too, costs more than training: searches with equal settings share their programs."""
     programs: dict[Any, Any] = {}
-    compile_anew = SideBySide.compile
+    compile_once = CandidateBatch.compile
 
-    def compiled(self: SideBySide, rates: Rates, state: TrainState) -> Any:
-        what = self.agent, self.settings, self.num_settings
+    def compiled(self: CandidateBatch, rates: Rates, state: TrainState) -> Any:
+        what = self.agent, self.settings, self.num_candidates
         if what not in programs:
-            programs[what] = compile_anew(self, rates, state)
+            programs[what] = compile_once(self, rates, state)
         return programs[what]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SideBySide, "compile", compiled)
-        patch.setattr(side_by_side, "over_seeds", functools.cache(over_seeds))
+        patch.setattr(CandidateBatch, "compile", compiled)
+        patch.setattr(batch, "over_seeds", functools.cache(over_seeds))
         yield
 
 
@@ -69,12 +69,12 @@ def quick_play(monkeypatch: pytest.MonkeyPatch) -> None:
         reward = jnp.array(rates.discount - rates.learning_rate + seeds)
         return seeds, EpochMetrics(reward, reward, reward, reward, jnp.isfinite(reward))
 
-    def start(self: SideBySide, rates: list[Rates]) -> Any:
-        seeds = np.tile(self.settings.seed_range, self.num_settings)
+    def start(self: CandidateBatch, rates: list[Rates]) -> Any:
+        seeds = np.tile(self.settings.seed_range, self.num_candidates)
         return Rates(*np.repeat(np.array(rates).T, self.settings.seeds, axis=1)), seeds
 
-    monkeypatch.setattr(SideBySide, "start", start)
-    monkeypatch.setattr(SideBySide, "compile", lambda *start: epoch)
+    monkeypatch.setattr(CandidateBatch, "start", start)
+    monkeypatch.setattr(CandidateBatch, "compile", lambda *start: epoch)
     monkeypatch.setattr("reinstate.figures.common.save", lambda *figure: None)
 
 
@@ -85,11 +85,11 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
     return out, go(out, replace(TWO, rounds=2))
 
 
-def test_side_by_side_is_each_setting_alone() -> None:
+def test_a_batch_is_each_candidate_alone() -> None:
     """All metrics of all epochs, of the preset's neighbour: only its own rates may touch it."""
     falling = replace(TINY.learner, learning_rate_end=0.005)
-    program = SideBySide(AGENT, TINY, 2)
-    rates = [rates_of(setting, falling) for setting in (own_setting(falling), OTHER)]
+    program = CandidateBatch(AGENT, TINY, 2)
+    rates = [rates_of(setting, falling) for setting in (preset_candidate(falling), OTHER)]
     each, state = program.start(rates)
     alone = replace(TINY, learner=replace(TINY.learner, **rates[1]._asdict()))
     assert alone.learner.learning_rate_end == pytest.approx(0.1)  # half, as the preset's
@@ -113,7 +113,7 @@ def test_the_preset_is_trial_0(found: tuple[Path, dict[str, Any]]) -> None:
     trials = document["trials"]
     assert [trial["number"] for trial in trials] == [0, 1, 2, 3]
     assert [trial["round"] for trial in trials] == [0, 0, 1, 1]
-    assert trials[0]["setting"] == own_setting(TINY.learner)._asdict()
+    assert trials[0]["setting"] == preset_candidate(TINY.learner)._asdict()
     settings = {tuple(trial["setting"].values()) for trial in trials}
     assert len(settings) == 4
     rewards = [trial["agents"][AGENT]["reward"] for trial in trials]
@@ -131,7 +131,7 @@ def test_the_preset_is_trial_0(found: tuple[Path, dict[str, Any]]) -> None:
 def test_the_score_is_of_the_last_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 20 epochs the last two count; a seed that was ever not finite has no score."""
     settings = replace(TINY, learner=replace(TINY.learner, epochs=20))
-    program = SideBySide(AGENT, settings, 2)
+    program = CandidateBatch(AGENT, settings, 2)
     epochs = iter(range(1, 21))
 
     def epoch(rates: Any, state: Any) -> Any:

@@ -1,12 +1,12 @@
-"""Training the embedder on the background characters, as Kaiser et al. 2017 do.
+"""Train the embedder on the background characters, after Kaiser et al. 2017.
 
 An epoch shows a set of characters several times: each of them once, in random order, then each
 once more, always another drawing. The memory starts the epoch empty and lives exactly that long,
-so that on its first showing a character can only be told from the others, and later also matched.
+so that a character can only be told from others on its first showing, and also matched later.
 This is Kaiser's batch of episodes (16 episodes of 5 characters, 6 showings, a weight update every
 16 drawings), in which each update takes a random part of one showing. Characters turned by 90°,
-180° and 270° are characters of their own, but an epoch shows each in one orientation only: a ring
-must not be its own counterexample.
+180° and 270° count as different characters, but an epoch shows each in one orientation only: a
+ring must not be its own counterexample.
 """
 
 from dataclasses import dataclass, field
@@ -28,21 +28,21 @@ from reinstate.settings import MAX_SEED
 
 @dataclass(frozen=True)
 class Pretraining:
-    """Everything that decides which embedder comes out."""
+    """Everything that decides which embedder is learned."""
 
     seed: int = 0
     epochs: int = 8000
     """Epochs of training; in each the memory starts empty."""
     characters: int = 80
-    """Characters an epoch shows."""
+    """Characters shown per epoch."""
     showings: int = 6
-    """How often it shows each, always another drawing."""
+    """Showings of each character per epoch, always another drawing."""
     batch: int = 16
-    """Drawings an update of the weights takes; it divides the characters."""
+    """Drawings per update of the weights; must divide the characters."""
     learning_rate: float = 1e-4
     """Adam's learning rate, after the warm-up."""
     learning_rate_end: float = 1e-4
-    """Learning rate at the end; a cosine in between."""
+    """Learning rate at the end of training, reached along a cosine."""
     warmup: float = 0.0
     """The share of training in which the learning rate rises from 0."""
     adam_epsilon: float = 1e-8
@@ -52,11 +52,11 @@ class Pretraining:
     max_grad_norm: float = 5.0
     """Gradients are clipped to this global norm."""
     average: float = 0.0
-    """What comes out is a running mean of the weights, with this decay an update; 0: the last."""
+    """Decay per update of the running mean of weights, which is kept; 0: keep the last weights."""
     dropout: float = 0.0
-    """The share of features that each drawing loses in training before the linear layer."""
+    """The share of features dropped before the linear layer in training, drawn per drawing."""
     precision: Precision = "default"
-    """Products of the convolutions in training; the embeddings are always computed in full."""
+    """Precision of the convolutions in training; embeddings always have full precision."""
     network: Convolutions = field(default_factory=Convolutions)
     memory: LifelongMemory = field(default_factory=LifelongMemory)
     distortion: Distortion = field(default_factory=Distortion)
@@ -104,10 +104,12 @@ class State(NamedTuple):
     epoch: Array  # () epochs done
 
 
-class News(NamedTuple):
+class EmbedderMetrics(NamedTuple):
+    """What an epoch tells about itself."""
+
     loss: Array
-    right: Array  # the share of drawings whose nearest key was right, the first showing apart
-    finite: Array
+    right: Array  # share of drawings whose nearest key was right, without the first showing
+    finite: Array  # whether all losses and weights are
 
 
 class Lesson(NamedTuple):
@@ -121,7 +123,7 @@ class Lesson(NamedTuple):
 
 
 class Teacher:
-    """Training as pure functions of the state and of the images."""
+    """Training as pure functions of the state and the images."""
 
     def __init__(self, settings: Pretraining) -> None:
         self.settings = settings
@@ -140,7 +142,7 @@ class Teacher:
         return optax.chain(optax.clip_by_global_norm(s.max_grad_norm), adam)
 
     def learning_rate(self, update: Any) -> Array:
-        """A line up to the learning rate, then half a cosine down to where it ends."""
+        """Rise on a line to the learning rate, then fall along half a cosine to its end."""
         s = self.settings
         rise = max(s.warmup * s.updates, 1.0)
         fall = jnp.clip((update - rise) / max(s.updates - rise, 1.0), 0, 1)
@@ -148,7 +150,7 @@ class Teacher:
         return jnp.minimum((update + 1) / rise, 1.0) * (s.learning_rate_end + high)
 
     def embedder(self, params: Embedder) -> Embedder:
-        """The embedder that has these weights."""
+        """Return the embedder with these weights."""
         return eqx.combine(params, self._static)
 
     def init(self) -> State:
@@ -156,8 +158,8 @@ class Teacher:
         params = eqx.filter(Embedder(self.settings.network, key=weights_key), eqx.is_array)
         return State(params, params, self.optimizer.init(params), key, jnp.zeros((), jnp.int32))
 
-    def train_epoch(self, state: State, images: Array) -> tuple[State, News]:
-        """One epoch on images (characters, drawers, 28, 28) with ink from 0 to 255."""
+    def train_epoch(self, state: State, images: Array) -> tuple[State, EmbedderMetrics]:
+        """Train one epoch on images (characters, drawers, 28, 28) with ink from 0 to 255."""
         s = self.settings
         lessons = self.plan(jax.random.fold_in(state.key, state.epoch), images.shape[:2])
         done = state.epoch * s.updates_per_epoch + jnp.arange(s.updates_per_epoch)
@@ -171,11 +173,11 @@ class Teacher:
         later = right[s.characters // s.batch :] if s.showings > 1 else right
         weights = [jnp.all(jnp.isfinite(w)) for w in jax.tree.leaves(params)]
         finite = jnp.all(jnp.isfinite(losses)) & jnp.all(jnp.stack(weights))
-        news = News(jnp.mean(losses), jnp.mean(later), finite)
-        return State(params, average, opt_state, state.key, state.epoch + 1), news
+        metrics = EmbedderMetrics(jnp.mean(losses), jnp.mean(later), finite)
+        return State(params, average, opt_state, state.key, state.epoch + 1), metrics
 
     def plan(self, key: Array, shape: tuple[int, ...]) -> Lesson:
-        """Which drawings an epoch shows, update by update: every field with an axis of updates."""
+        """Draw which drawings an epoch shows; every field has a leading axis of updates."""
         s = self.settings
         characters, drawers = shape
         keys = jax.random.split(key, 5)
@@ -227,5 +229,5 @@ class Teacher:
 
 
 def _shuffles(key: Array, rows: int, size: int) -> Array:
-    """Rows of 0 … size − 1, each in an order of its own."""
+    """Return rows of 0 … size − 1, each shuffled independently."""
     return jnp.argsort(jax.random.uniform(key, (rows, size)), axis=1)

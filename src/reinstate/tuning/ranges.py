@@ -1,4 +1,4 @@
-"""What is searched: four of the learner's settings that no shape depends on."""
+"""The search space: four hyper-parameters of the learner that no array shape depends on."""
 
 import math
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from reinstate.errors import UserError
 from reinstate.learner import A2C, Rates
 
 
-class Setting(NamedTuple):
-    """One point of the search, under the names of A2C."""
+class Candidate(NamedTuple):
+    """One point of the search space, under the names of A2C."""
 
     learning_rate: float
     entropy_cost: float
@@ -21,7 +21,7 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranges:
-    """Where settings are drawn from, each hyper-parameter on its own."""
+    """Where candidates are drawn from, each hyper-parameter independently."""
 
     learning_rate: tuple[float, float] = (1e-3, 3e-2)
     """Lowest and highest learning rate; log-uniform in between."""
@@ -38,9 +38,9 @@ class Ranges:
         _require_choices("discount", self.discount, 1.0)
         _require_choices("value_cost", self.value_cost, math.inf)
 
-    def draw(self, rng: np.random.Generator) -> Setting:
-        """Numbers are rounded to what tables show, so that they can be typed in again."""
-        return Setting(
+    def draw(self, rng: np.random.Generator) -> Candidate:
+        """Draw a candidate, rounded to what tables show so that it can be typed in again."""
+        return Candidate(
             learning_rate=_log_uniform(rng, *self.learning_rate),
             entropy_cost=_log_uniform(rng, *self.entropy_cost),
             discount=float(rng.choice(self.discount)),
@@ -69,27 +69,29 @@ def _log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
     return float(f"{math.exp(rng.uniform(math.log(low), math.log(high))):.3g}")
 
 
-def own_setting(learner: A2C) -> Setting:
-    """Where the learner's own settings stand."""
-    return Setting(*(getattr(learner, name) for name in Setting._fields))
+def preset_candidate(learner: A2C) -> Candidate:
+    """Return the candidate that stands for the learner's own settings."""
+    return Candidate(*(getattr(learner, name) for name in Candidate._fields))
 
 
-def rates_of(setting: Setting, learner: A2C) -> Rates:
-    """A setting in full: rates fall to the same share of their start as the learner's own do."""
+def rates_of(candidate: Candidate, learner: A2C) -> Rates:
+    """Complete a candidate: rates fall to the same share of their start as the learner's own."""
 
     def end(start: float, own_start: float, own_end: float) -> float:
         return own_end * start / own_start if own_start else own_end
 
     return Rates(
-        **setting._asdict(),
+        **candidate._asdict(),
         learning_rate_end=end(
-            setting.learning_rate, learner.learning_rate, learner.learning_rate_end
+            candidate.learning_rate, learner.learning_rate, learner.learning_rate_end
         ),
-        entropy_cost_end=end(setting.entropy_cost, learner.entropy_cost, learner.entropy_cost_end),
+        entropy_cost_end=end(
+            candidate.entropy_cost, learner.entropy_cost, learner.entropy_cost_end
+        ),
     )
 
 
 def as_options(rates: Rates) -> str:
-    """The same as options of `reinstate train` and `reinstate reproduce`."""
+    """Write rates as options of `reinstate train` and `reinstate reproduce`."""
     words = [f"--learner.{n.replace('_', '-')} {v:.6g}" for n, v in rates._asdict().items()]
     return " ".join(words)

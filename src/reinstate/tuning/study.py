@@ -1,11 +1,11 @@
-"""Settings that change shapes or programs, varied by Optuna: each of its trials is a whole search.
+"""Vary settings that change shapes or programs with Optuna; each of its trials is a whole search.
 
-    OUT/search.json                   what was varied, and the best of every trial
+    OUT/search.json                   what was varied, and the best of each trial
     OUT/journal.log                   Optuna's own record, from which a second call continues
     OUT/hidden_size=25,lanes=16/      the search at these values, as `search` leaves it
 
-Folders are named by their values: a trial that was interrupted, or is proposed again, goes on from
-what is there.
+Folders are named by their values, so that a trial that was interrupted or is proposed again
+continues from what is there.
 """
 
 import math
@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 from reinstate import devices
 from reinstate.agent import Network
+from reinstate.analysis.searches import SearchDocument, Studied, StudyDocument
 from reinstate.errors import UserError, nearest
 from reinstate.experiments.base import Experiment
 from reinstate.files import write_json
@@ -40,7 +41,7 @@ Values = dict[str, Any]  # name → value, of one trial
 
 @dataclass(frozen=True)
 class Study:
-    """What Optuna varies, and how many trials it has in all."""
+    """What Optuna varies, and how many trials it has in total."""
 
     trials: int
     vary: dict[str, tuple[Any, ...]]
@@ -51,12 +52,12 @@ class Study:
 
     @property
     def exhaustive(self) -> bool:
-        """Whether there are trials enough for every combination."""
+        """Whether there are enough trials for every combination."""
         return math.prod(len(choices) for choices in self.vary.values()) <= self.trials
 
 
 def read_vary(words: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-    """NAME=A,B words as choices of each name."""
+    """Read words such as NAME=A,B as the choices for each name."""
     vary: dict[str, tuple[Any, ...]] = {}
     for word in words:
         name, _, values = word.partition("=")
@@ -96,8 +97,8 @@ def study(
     reporter: Reporter,
     *,
     command: str,
-) -> dict[str, Any]:
-    """A search at each combination that Optuna proposes; the best reward of each is its value."""
+) -> StudyDocument:
+    """Search at each combination that Optuna proposes; its value is the best reward found there."""
     optuna = _optuna()
     for name, choices in wanted.vary.items():
         for choice in choices:
@@ -107,9 +108,9 @@ def study(
         "rounds_each": asked.rounds,
         "vary": {name: list(choices) for name, choices in wanted.vary.items()},
     }
-    document = earlier(out, same, "studied") or {"studied": []}
-    document |= {"preset": preset, "score": SCORE, "command": command, **same}
-    document |= {**provenance(), "device": devices.describe()}
+    found = earlier(out, same, "studied") or {"studied": []}
+    found |= {"preset": preset, "score": SCORE, "command": command, **same}
+    document = cast(StudyDocument, found | {**provenance(), "device": devices.describe()})
     write_json(out / "search.json", document)  # whose folder this is, before it fills
 
     def run(values: Values) -> float | None:
@@ -119,20 +120,32 @@ def study(
         found = search(
             experiment, preset, agents, varied, asked, out / folder, reporter, command=command
         )
-        _note(document, values, folder, found)
+        _add_trial(document, values, folder, found)
         write_json(out / "search.json", document)
-        return found["best"] and found["best"]["reward"]
+        return found["best"]["reward"] if found["best"] else None
 
     _optimize(optuna, out / "journal.log", wanted, asked.seed, run)
     return document
 
 
-def _note(document: dict[str, Any], values: Values, folder: str, found: dict[str, Any]) -> None:
+def _add_trial(document: StudyDocument, values: Values, folder: str, found: SearchDocument) -> None:
     """Put a trial into the document, the best first."""
-    kept = {name: found[name] for name in ("best", "standing", "seconds")}
     rows = [row for row in document["studied"] if row["folder"] != folder]
-    rows.append({"values": values, "folder": folder, **kept})
-    rows.sort(key=lambda row: row["best"]["reward"] if row["best"] else -math.inf, reverse=True)
+    rows.append(
+        {
+            "values": values,
+            "folder": folder,
+            "best": found["best"],
+            "standing": found["standing"],
+            "seconds": found["seconds"],
+        }
+    )
+
+    def reward(row: Studied) -> float:
+        best = row["best"]["reward"] if row["best"] else None
+        return -math.inf if best is None else best
+
+    rows.sort(key=reward, reverse=True)
     document["studied"], document["best"] = rows, rows[0]
 
 
@@ -149,7 +162,7 @@ def _optuna() -> Any:
 def _optimize(
     optuna: Any, journal: Path, wanted: Study, seed: int, run: Callable[[Values], float | None]
 ) -> None:
-    """Up to so many trials in the journal, those of earlier calls included."""
+    """Run trials until the journal has as many as wanted, those of earlier calls included."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # it logs every interruption in full
     backend = optuna.storages.journal.JournalFileBackend(str(journal))
     known = optuna.create_study(
@@ -158,7 +171,7 @@ def _optimize(
         direction="maximize",
         load_if_exists=True,
     )
-    # A sampler starts from its seed in every call: the next call's must not repeat the last one's.
+    # A sampler starts from its seed in every call: a later call must not repeat an earlier one.
     known.sampler = optuna.samplers.TPESampler(seed=seed + len(known.trials))
     _enqueue(optuna, known, wanted)
 
@@ -169,7 +182,7 @@ def _optimize(
             raise optuna.TrialPruned("no setting stayed finite")
         return reward
 
-    # Proposals may repeat, so that only what waits tells which combinations are left.
+    # Proposals may repeat, so only the waiting trials tell which combinations are left.
     waiting, finished = _in_state(optuna, known, "WAITING"), _finished(optuna, known)
     left = len(waiting) if wanted.exhaustive else wanted.trials - len(finished)
     if left > 0:
@@ -187,8 +200,8 @@ def _finished(optuna: Any, known: Any) -> list[Any]:
 
 
 def _enqueue(optuna: Any, known: Any, wanted: Study) -> None:
-    """What comes before any proposal: what an interrupted call was at, lest it count as done; and
-    every combination, if there are trials enough.
+    """Queue what comes before any proposal: the trial that an interrupted call was at, which would
+    otherwise count as done, and every combination if there are enough trials.
     """
     settled = [trial.params for trial in _finished(optuna, known)]
     waiting = _in_state(optuna, known, "WAITING")

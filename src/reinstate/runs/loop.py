@@ -1,0 +1,190 @@
+"""The host loop that train, tune and pretrain share: one jitted epoch after another.
+
+`run_epochs` compiles, times, checks, reports and stops. What an epoch computes, and what is kept of
+it, is up to a `Work`; `RunWork` keeps it in a run on disk, from which it can be resumed exactly.
+"""
+
+import signal
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Generic, Protocol, TypeVar
+
+import jax
+
+from reinstate.errors import UserError, require_positive
+from reinstate.runs.progress import Reporter
+from reinstate.runs.run import Run, load_checkpoint
+from reinstate.runs.sinks import flat, open_sinks
+
+S = TypeVar("S")  # all that training carries from one epoch to the next
+M = TypeVar("M")  # what an epoch tells about itself
+
+Row = dict[str, Any]  # a line of metrics.jsonl
+
+
+class Stopped(Exception):
+    """Work was interrupted by a signal, after saving what was done."""
+
+
+class Work(Protocol[S, M]):
+    """What the host loop runs, and what is done around each epoch, in this order."""
+
+    label: str
+    epochs: int
+    advice: str  # how to continue after a stop
+
+    def compile(self, state: S) -> Callable[[S], tuple[S, M]]: ...
+
+    def check(self, epoch: int, metrics: M, before: S) -> None:
+        """Raise if the epoch went wrong; `before` is the last good state."""
+
+    def record(self, epoch: int, metrics: M, seconds: float) -> str:
+        """Keep what the epoch brought; return it in words, for the progress bar."""
+
+    def save(self, epoch: int, state: S, stopping: bool) -> None:
+        """Save the state if it is time to, and always if the loop is about to stop."""
+
+
+def run_epochs(
+    work: Work[S, M], state: S, done: int, reporter: Reporter, stop: Sequence[int]
+) -> tuple[S, float]:
+    """Run all epochs after the first `done`; return the last state and the seconds of compiling.
+
+    After an epoch in which `stop` has received a signal, raise `Stopped`. After the last one leave
+    that to the caller, who may have results to write.
+    """
+    with reporter.track(work.label, work.epochs, done) as bar:
+        began = time.monotonic()
+        run_epoch = work.compile(state)
+        compile_seconds = time.monotonic() - began
+        bar.compiled()
+        for epoch in range(done + 1, work.epochs + 1):
+            began = time.monotonic()
+            new, metrics = jax.block_until_ready(run_epoch(state))
+            seconds = time.monotonic() - began
+            work.check(epoch, metrics, state)
+            state = new
+            bar.update(epoch, work.record(epoch, metrics, seconds))
+            stopping = bool(stop)  # asked once: a signal from here on waits for the next epoch
+            work.save(epoch, state, stopping)
+            if stopping and epoch < work.epochs:
+                raise Stopped(stop_message(work, epoch))
+    return state, compile_seconds
+
+
+def stop_message(work: Work[S, M], epoch: int) -> str:
+    return f"{work.label} stopped after epoch {epoch} of {work.epochs}: {work.advice}"
+
+
+class RunWork(ABC, Generic[S, M]):
+    """Work kept in a run: one row per epoch, and a checkpoint every so many epochs."""
+
+    advice = "--resume continues"
+    learning_rate = "--learning-rate"  # the option to lower when numbers are not finite
+    seeds: Sequence[int] = ()
+
+    def __init__(
+        self,
+        run: Run,
+        reporter: Reporter,
+        label: str,
+        epochs: int,
+        checkpoint_every: int,
+        init: Callable[[], S],
+    ) -> None:
+        require_positive(checkpoint_every=checkpoint_every)
+        self.run, self.reporter, self.label, self.epochs = run, reporter, label, epochs
+        self.checkpoint_every = checkpoint_every
+        self.state, self.rows = restore(run, init)
+
+    @abstractmethod
+    def compile(self, state: S) -> Callable[[S], tuple[S, M]]: ...
+
+    @abstractmethod
+    def broken(self, metrics: M) -> str | None:
+        """Name what is not finite, if anything is."""
+
+    @abstractmethod
+    def row(self, epoch: int, metrics: M, seconds: float) -> Row:
+        """Return what metrics.jsonl keeps of an epoch."""
+
+    @abstractmethod
+    def summary(self, row: Row) -> str:
+        """Return a row in a few words."""
+
+    def train(self, track: Sequence[str] = ()) -> float:
+        """Train to the last epoch; return the seconds of compiling."""
+        done = len(self.rows)
+        sinks = open_sinks(track, self.run, self.label, done, self.reporter)
+        with signals(self.reporter) as stop, sinks as self.sinks:
+            self.state, seconds = run_epochs(self, self.state, done, self.reporter, stop)
+            if stop:
+                raise Stopped(stop_message(self, self.epochs))
+        return seconds
+
+    def check(self, epoch: int, metrics: M, before: S) -> None:
+        broken = self.broken(metrics)
+        if broken:
+            kept = self.run.save_checkpoint(before, epoch - 1)
+            raise UserError(
+                f"{broken} is not finite in epoch {epoch}: try a lower {self.learning_rate};"
+                f" the last good state is kept in {kept}"
+            )
+
+    def record(self, epoch: int, metrics: M, seconds: float) -> str:
+        row = self.row(epoch, metrics, seconds)
+        self.run.append_metrics(row)
+        self.rows.append(row)
+        self.sinks.write(epoch, flat(row, self.seeds))
+        return self.summary(row)
+
+    def save(self, epoch: int, state: S, stopping: bool) -> None:
+        if stopping or epoch == self.epochs or epoch % self.checkpoint_every == 0:
+            self.state = state
+            self.run.save_checkpoint(state, epoch)
+
+
+def restore(run: Run, init: Callable[[], S]) -> tuple[S, list[Row]]:
+    """Return the state to train on from, and the rows of the epochs before it."""
+    saved = run.last_checkpoint()
+    if saved is None:
+        state, epoch = init(), 0
+    else:
+        state, epoch = load_checkpoint(saved, jax.eval_shape(init))
+    rows = run.read_metrics(epoch)
+    if len(rows) != epoch:
+        raise UserError(
+            f"{run.metrics_path} has {len(rows)} of {epoch} epochs: delete {saved} to continue"
+            " from the checkpoint before"
+        )
+    run.write_metrics(rows)  # drops what came after the checkpoint: it is trained again
+    return state, rows
+
+
+@contextmanager
+def signals(reporter: Reporter) -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM in a list instead of dying; a second signal acts at once."""
+    received: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    caught = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in caught}
+
+    def receive(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        reporter.note("stopping after this epoch; a second signal stops at once")
+        for each in caught:
+            signal.signal(each, before[each])
+
+    for number in caught:
+        signal.signal(number, receive)
+    try:
+        yield received
+    finally:
+        for number in caught:
+            signal.signal(number, before[number])

@@ -1,0 +1,98 @@
+"""Train many candidates × seeds of one agent as one program: they are only an axis of `vmap`."""
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from reinstate.devices import over_seeds
+from reinstate.learner import EpochMetrics, Rates, TrainState
+from reinstate.runs.loop import run_epochs
+from reinstate.runs.progress import Reporter
+from reinstate.settings import Settings
+
+TAIL = 0.1  # the share of epochs at the end whose reward counts
+
+
+class Scores(NamedTuple):
+    reward: np.ndarray  # (candidates, seeds), late in training; NaN where anything was not finite
+    train_seconds: float
+    compile_seconds: float
+
+
+class CandidateBatch:
+    """Candidates trained at once, each with every seed; compiled once for all rounds."""
+
+    def __init__(self, agent: str, settings: Settings, num_candidates: int) -> None:
+        self.agent, self.settings, self.num_candidates = agent, settings, num_candidates
+        self.learner = settings.make_learner(agent)
+        self.num = num_candidates * settings.seeds
+        self._compiled: Any = None
+
+    def start(self, rates: Sequence[Rates]) -> tuple[Rates, TrainState]:
+        """Return rates and initial states of every candidate with every seed.
+
+        Candidates and seeds share one axis, candidates first, so that any number of devices can
+        divide it.
+        """
+        columns = (jnp.array(column, jnp.float32) for column in zip(*rates, strict=True))
+        each = Rates(*(jnp.repeat(column, self.settings.seeds) for column in columns))
+        seeds = jnp.tile(jnp.array(self.settings.seed_range), self.num_candidates)
+        return each, over_seeds(self.learner.init, self.num)(seeds)
+
+    def train_epoch(self, rates: Rates, state: TrainState) -> tuple[TrainState, EpochMetrics]:
+        """Train one seed for one epoch at rates that may be traced."""
+        return self.settings.make_learner(self.agent, rates).train_epoch(state)
+
+    def compile(self, rates: Rates, state: TrainState) -> Any:
+        """Compile an epoch of all candidates and seeds, for arguments such as `start` returns."""
+        if self._compiled is None:
+            self._compiled = over_seeds(self.train_epoch, self.num).lower(rates, state).compile()
+        return self._compiled
+
+    def train(
+        self, rates: Sequence[Rates], reporter: Reporter, label: str, stop: Sequence[int]
+    ) -> Scores:
+        """Train every candidate to the end, unless `stop` receives a signal before."""
+        began = time.monotonic()
+        each, state = self.start(rates)
+        start_seconds = time.monotonic() - began
+        work = Round(self, each, label)
+        _, compile_seconds = run_epochs(work, state, 0, reporter, stop)
+        late = np.mean(work.rewards[-max(1, round(TAIL * work.epochs)) :], axis=0)
+        reward = np.where(work.finite, late, np.nan).reshape(self.num_candidates, -1)
+        return Scores(reward, work.seconds, start_seconds + compile_seconds)
+
+
+class Round:
+    """One training of a batch, as the host loop runs it."""
+
+    advice = "rounds finished before are kept, and the same command continues"
+
+    def __init__(self, batch: CandidateBatch, rates: Rates, label: str) -> None:
+        self.batch, self.rates, self.label = batch, rates, label
+        self.epochs = batch.settings.learner.epochs
+        self.steps = batch.learner.steps_per_epoch * batch.num  # per epoch
+        self.rewards: list[np.ndarray] = []  # one (candidates × seeds) row per epoch
+        self.finite = np.ones(batch.num, bool)
+        self.seconds = 0.0
+
+    def compile(self, state: TrainState) -> Callable[[TrainState], tuple[TrainState, EpochMetrics]]:
+        return partial(self.batch.compile(self.rates, state), self.rates)
+
+    def check(self, epoch: int, metrics: EpochMetrics, before: TrainState) -> None:
+        """A candidate that fails has no score; the others go on."""
+
+    def record(self, epoch: int, metrics: EpochMetrics, seconds: float) -> str:
+        self.seconds += seconds
+        reward = np.asarray(metrics.reward)
+        self.rewards.append(reward)
+        self.finite &= np.asarray(metrics.finite)
+        best = reward[self.finite].max() if self.finite.any() else float("nan")
+        return f"best reward {best:.2f}  {self.steps / seconds:,.0f} steps/s"
+
+    def save(self, epoch: int, state: TrainState, stopping: bool) -> None:
+        """A round is kept as a whole, by the search."""

@@ -1,0 +1,68 @@
+"""Seeds are spread over devices, and no seed notices."""
+
+import subprocess
+import sys
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from reinstate.devices import over_seeds
+
+
+def walk(key: jax.Array, seed: jax.Array) -> dict[str, Any]:
+    """Something that carries keys, as training does, and says which device it is on."""
+    step = jax.random.normal(jax.random.fold_in(key, seed), (3,))
+    return {
+        "key": jax.random.split(key)[0],
+        "step": step @ jnp.ones((3, 2)),
+        "device": jax.lax.axis_index("seeds"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("seeds", "devices", "where"),
+    [
+        (1, 2, [0]),
+        (2, 2, [0, 1]),
+        (3, 2, [0, 0, 1]),
+        (4, 2, [0, 0, 1, 1]),
+        (5, 2, [0, 0, 0, 1, 1]),
+        (3, 1, [0, 0, 0]),
+    ],
+)
+def test_each_seed_is_as_if_alone(seeds: int, devices: int, where: list[int]) -> None:
+    check_each_seed_is_as_if_alone(seeds, devices, where)
+
+
+def check_each_seed_is_as_if_alone(seeds: int, devices: int, where: list[int]) -> None:
+    chosen = jax.local_devices()[:devices]
+    keys, numbers = jax.random.split(jax.random.key(7), seeds), jnp.arange(seeds)
+    program = over_seeds(walk, seeds, chosen).lower(keys, numbers).compile()
+    found = program(keys, numbers)
+    assert found["device"].tolist() == where
+    assert found["step"].sharding.device_set == set(chosen[: max(where) + 1])
+    alone = over_seeds(walk, 1, chosen[:1])
+    for seed in range(seeds):
+        expected = alone(keys[seed : seed + 1], numbers[seed : seed + 1])
+        np.testing.assert_array_equal(found["step"][seed], expected["step"][0])
+        ours, theirs = (jax.random.key_data(k) for k in (found["key"][seed], expected["key"][0]))
+        np.testing.assert_array_equal(ours, theirs)
+    program(found["key"], numbers)  # what comes out can go in again, as in training
+
+
+def test_five_seeds_on_four_devices() -> None:
+    """Three devices have two places each: 2 + 2 + 1."""
+    lines = (
+        "import jax; jax.config.update('jax_num_cpu_devices', 4)",
+        "from test_devices import check_each_seed_is_as_if_alone",
+        "check_each_seed_is_as_if_alone(5, 4, [0, 0, 1, 1, 2])",
+        "check_each_seed_is_as_if_alone(7, 4, [0, 0, 1, 1, 2, 2, 3])",
+        "check_each_seed_is_as_if_alone(6, 4, [0, 0, 1, 1, 2, 2])",
+    )
+    words = [sys.executable, "-c", "\n".join(lines)]
+    folder = __file__.rpartition("/")[0]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
