@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import tyro
 
-from reinstate.choices.model import Choices, join
+from reinstate.choices.model import Choices, join_choices
 from reinstate.choices.tables import COLUMNS, read_choices
 from reinstate.runs.choice_fits import fit_choices, simulate
 
@@ -31,7 +31,7 @@ class Options:
 
 def main(options: Options) -> None:
     each = options.episodes // options.participants
-    choices = join([_participant(code, each) for code in range(options.participants)])
+    choices = join_choices([_participant(code, each) for code in range(options.participants)])
     print(f"{len(choices.action):,} episodes of {options.participants} participants")
     _timed("one-back, cued and uncued, with leave-one-out", lambda: fit_choices(choices))
     if options.learned:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate.choices.hierarchical import _warnings, _well_known, fit_hierarchical
-from reinstate.choices.likelihood import fit
-from reinstate.choices.model import NAMES, Choices, count, join, one_back
+from reinstate.choices.hierarchical import fit_hierarchical, known_from_choices, sampling_warnings
+from reinstate.choices.likelihood import fit_weights
+from reinstate.choices.model import NAMES, Choices, count_choices, group_one_back, join_choices
 from reinstate.choices.participants import fit_choices
 from reinstate.choices.simulated import simulate
 from reinstate.errors import UserError
@@ -33,18 +33,21 @@ def a_group(
         # Uncued halves alone: one compilation is enough for a test.
         uncued = Choices._make(column[~own.cued] for column in own)
         played.append(uncued._replace(participant=uncued.participant + code))
-    return join(played), people
+    return join_choices(played), people
 
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     pytest.importorskip("numpyro")
     choices, people = a_group([20, 20, 20, 20, 20, 3], spread=0.2, spread_imb=1.0)
-    data = [one_back(own, "uncued") for own in count(choices)]
-    assert _well_known(data, NAMES["uncued"]).tolist() == [False, True, False, False]  # both kinds
+    counts = count_choices(choices)
+    data = [group_one_back(own, "uncued") for own in counts]
+    both_kinds = known_from_choices(data, NAMES["uncued"])
+    assert both_kinds.tolist() == [False, True, False, False]
     names = [f"p{i}" for i in range(6)]
-    document = fit_hierarchical(count(choices), names, seed=1, warmup=500, draws=500)
-    return document | {"choices": choices, "people": people}
+    document = fit_hierarchical(counts, names, seed=1, chains=2, warmup=300, draws=400)
+    alone = [fit_weights(own, NAMES["uncued"]) for own in data]
+    return {**document, "alone": alone, "people": people}
 
 
 def test_people_and_group_come_back(found: dict[str, Any]) -> None:
@@ -70,7 +73,7 @@ def test_people_and_group_come_back(found: dict[str, Any]) -> None:
 def test_where_people_differ_much_each_is_fitted_alone(found: dict[str, Any]) -> None:
     """IMB varies so widely that the group tells little of it; of the others it tells something."""
     for i in range(5):
-        alone = fit(one_back(count(found["choices"])[i], "uncued"), NAMES["uncued"])
+        alone = found["alone"][i]
         own = [row for row in found["rows"] if row["participant"] == f"p{i}"]
         assert [row["strategy"] for row in own] == list(NAMES["uncued"])
         assert abs(own[1]["estimate"] - alone.estimate[1]) < 0.8 * alone.se[1]
@@ -80,7 +83,7 @@ def test_where_people_differ_much_each_is_fitted_alone(found: dict[str, Any]) ->
 
 
 def test_little_data_is_drawn_towards_the_group(found: dict[str, Any]) -> None:
-    alone = fit(one_back(count(found["choices"])[5], "uncued"), NAMES["uncued"])
+    alone = found["alone"][5]
     own = [row for row in found["rows"] if row["participant"] == "p5"]
     assert all(row["se"] < se for row, se in zip(own, alone.se, strict=True))
     mean = [found["group"]["uncued"][name]["mean"] for name in NAMES["uncued"]]
@@ -98,28 +101,29 @@ def test_diagnostics(found: dict[str, Any]) -> None:
     json.dumps(found["rows"] + found["fits"], allow_nan=False)
 
 
-def test_rows_are_written_with_their_diagnostics(found: dict[str, Any], tmp_path: Any) -> None:
-    write_tidy(found | {"model": "hierarchical"}, tmp_path / "rows.csv")
+def test_rows_are_written_with_their_diagnostics(found: Any, tmp_path: Any) -> None:
+    found["model"] = "hierarchical"
+    write_tidy(found, tmp_path / "rows.csv")
     header, first, *_ = (tmp_path / "rows.csv").read_text().splitlines()
     assert header == "participant,part,strategy,estimate,se,low,high,z,p,r_hat,n_eff"
     assert first.startswith("p0,uncued,IMF,") and ",,," in first
 
 
 def test_bad_chains_are_told() -> None:
-    assert _warnings("cued", r_hat=1.009, n_eff=400, divergences=0) == []
-    (disagree,) = _warnings("cued", r_hat=1.02, n_eff=40, divergences=0)
+    assert sampling_warnings("cued", r_hat=1.009, n_eff=400, divergences=0) == []
+    (disagree,) = sampling_warnings("cued", r_hat=1.02, n_eff=40, divergences=0)
     assert "r_hat 1.020" in disagree
-    (stuck,) = _warnings("cued", r_hat=float("nan"), n_eff=0, divergences=0)
+    (stuck,) = sampling_warnings("cued", r_hat=float("nan"), n_eff=0, divergences=0)
     assert "disagree" in stuck
-    (diverged,) = _warnings("uncued", r_hat=1, n_eff=400, divergences=3)
+    (diverged,) = sampling_warnings("uncued", r_hat=1, n_eff=400, divergences=3)
     assert diverged.startswith("uncued: 3 divergent")
 
 
 def test_weights_are_sampled_as_they_are_only_where_the_choices_fix_them() -> None:
     def known(sessions: int, spread: float) -> list[bool]:
-        counts = count(a_group([sessions] * 5, spread)[0])
-        data = [one_back(own, "uncued") for own in counts]
-        return _well_known(data, NAMES["uncued"]).tolist()
+        counts = count_choices(a_group([sessions] * 5, spread)[0])
+        data = [group_one_back(own, "uncued") for own in counts]
+        return known_from_choices(data, NAMES["uncued"]).tolist()
 
     assert known(200, spread=0.5) == [True] * 4
     assert known(2, spread=0.2) == [False] * 4

@@ -4,17 +4,23 @@ import numpy as np
 import pytest
 
 from reference.choices import MIXTURE, numeric_hessian, slow_log_likelihood
-from reinstate.choices.learned import Learning, fit_learned, learned, learning, running_values
-from reinstate.choices.likelihood import fit
+from reinstate.choices.learned import (
+    FittedEpisodes,
+    fit_learned,
+    group_learned,
+    running_values,
+    select_episodes,
+)
+from reinstate.choices.likelihood import fit_weights
 from reinstate.choices.model import (
     NAMES,
     Choices,
     Floats,
-    Grouped,
-    count,
-    join,
-    link,
-    one_back,
+    GroupedChoices,
+    count_choices,
+    group_one_back,
+    join_choices,
+    link_episodes,
 )
 from reinstate.choices.participants import fit_choices
 from reinstate.choices.simulated import simulate
@@ -38,27 +44,26 @@ def slow_values(choices: Choices, alpha: float) -> list[tuple[float, float]]:
 @pytest.mark.parametrize("alpha", [0.05, 0.4, 1.0])
 def test_running_values_are_those_of_the_recursion(alpha: float) -> None:
     choices = simulate({}, sessions=4, episodes=12, seed=6)
-    linked = link(choices)
+    linked = link_episodes(choices)
     sign, state_sign = 1.0 - 2 * choices.action, 1.0 - 2 * choices.state
     rho = 2.0 * choices.reward - 1
     fast = [running_values(rho * s, linked.first, alpha) for s in (sign, state_sign)]
     np.testing.assert_allclose(np.transpose(fast), slow_values(choices, alpha), atol=1e-12)
 
 
-def of_second(choices: Choices, part: str) -> Learning:
+def of_second(choices: Choices, part: str) -> FittedEpisodes:
     """The choices as those of a second participant, so that rows do not start at 0."""
     first = simulate({}, sessions=2, episodes=10, seed=9)
-    return learning(
-        link(join([first, choices._replace(participant=choices.participant + 1)])), 1, part
-    )
+    second = choices._replace(participant=choices.participant + 1)
+    return select_episodes(link_episodes(join_choices([first, second])), 1, part)
 
 
 @pytest.mark.parametrize("part", ["uncued", "cued"])
 def test_a_learning_rate_of_one_is_one_back(part: str) -> None:
     choices = simulate(MIXTURE, sessions=6, seed=7)
-    back = fit(one_back(count(choices)[0], part), NAMES[part])
-    data: Grouped = learned(of_second(choices, part), NAMES[part], 1.0)
-    same = fit(data, NAMES[part])
+    back = fit_weights(group_one_back(count_choices(choices)[0], part), NAMES[part])
+    data: GroupedChoices = group_learned(of_second(choices, part), NAMES[part], 1.0)
+    same = fit_weights(data, NAMES[part])
     np.testing.assert_allclose(same.estimate, back.estimate, atol=1e-6)
     assert same.log_likelihood == pytest.approx(back.log_likelihood)
 
@@ -74,7 +79,7 @@ def test_learned_values_come_back_with_their_learning_rate() -> None:
     assert found.parameters == 7
 
     def surface(theta: Floats) -> float:
-        x, chosen, _ = learned(data, found.names, float(theta[-1]))
+        x, chosen, _ = group_learned(data, found.names, float(theta[-1]))
         return -slow_log_likelihood(theta[:-1], x, chosen)
 
     top = np.append(found.estimate, found.alpha.estimate)

@@ -2,11 +2,12 @@
 
 import json
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pytest
 
-from reinstate.choices.model import Choices, from_arrays, join
+from reinstate.choices.model import Choices, count_choices, from_arrays, join_choices
 from reinstate.choices.simulated import simulate
 from reinstate.choices.stay import COMPANION, ORDER, PANELS, stay_panels
 
@@ -41,7 +42,7 @@ def test_by_hand() -> None:
         cued=[[[False, False, False, True]]],
         cue_episode=[[[-1, -1, -1, 1]]],
     )
-    found = stay_panels(choices)
+    found = stay_panels(count_choices(choices))
     assert found["order"] == list(ORDER)
     assert found["incremental_uncued"]["mean"] == [1.0, None, 0.0, None]
     assert found["incremental_uncued"]["episodes"] == [1, 0, 1, 0]
@@ -55,9 +56,12 @@ def test_by_hand() -> None:
 
 @pytest.mark.parametrize("panel", PANELS)
 def test_panels_are_those_of_the_definition(panel: str) -> None:
-    people = [simulate({"IMB": w, "EMB": 1 - w}, 5, 30, seed=code) for code, w in enumerate((0, 2))]
-    choices = join([c._replace(participant=c.participant + i) for i, c in enumerate(people)])
-    found = stay_panels(choices)[panel]
+    people = []
+    for code, w in enumerate((0, 2)):
+        own = simulate({"IMB": w, "EMB": 1 - w}, 5, 30, seed=code)
+        people.append(own._replace(participant=own.participant + code))
+    choices = join_choices(people)
+    found: Any = dict(stay_panels(count_choices(choices)))[panel]
     slow = np.array(slow_panel(choices, panel), float)
     np.testing.assert_allclose(np.array(found["per_participant"], float), slow)
     np.testing.assert_allclose(found["mean"], slow.mean(axis=0))  # people count alike
@@ -66,7 +70,8 @@ def test_panels_are_those_of_the_definition(panel: str) -> None:
 
 def test_strategies_leave_their_signature() -> None:
     """Model-based agents mind the transition, model-free ones do not; cues move episodic ones."""
-    strict = {name: stay_panels(simulate({name: 50}, 40)) for name in ("IMF", "IMB", "EMB")}
+    counts = {name: count_choices(simulate({name: 50}, 40)) for name in ("IMF", "IMB", "EMB")}
+    strict = {name: stay_panels(own) for name, own in counts.items()}
     assert strict["IMF"]["incremental_uncued"]["mean"] == [1, 1, 0, 0]
     assert strict["IMB"]["incremental_uncued"]["mean"] == [1, 0, 0, 1]
     assert strict["EMB"]["episodic"]["mean"] == [1, 0, 0, 1]

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.patches import Rectangle
 
-from reinstate.choices.model import Choices, count
+from reinstate.choices.model import Choices, count_choices
 from reinstate.choices.simulated import recovery
 from reinstate.choices.tables import COLUMNS, read_choices
 from reinstate.errors import UserError
-from reinstate.figures.choices import choice_weights, recovery_figure, stay_panels
+from reinstate.figures.choices import fitted_stay, fitted_weights
+from reinstate.figures.choices import recovery as recovery_charts
 from reinstate.runs.choice_fits import example_rows, fit_file, write_example, write_tidy
 
 Table = Callable[..., Path]
@@ -86,7 +86,7 @@ def test_rows_may_come_in_any_order(table: Table) -> None:
     lines = GOOD.splitlines()
     turned = read_choices(table("\n".join(lines[::-1]) + "\n")).choices
     straight = read_choices(table(GOOD)).choices
-    np.testing.assert_array_equal(count(turned), count(straight))
+    np.testing.assert_array_equal(count_choices(turned), count_choices(straight))
     assert turned.episode.tolist() == straight.episode.tolist()[::-1]
 
 
@@ -219,12 +219,12 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.fixture
-def document(tmp_path: Path) -> dict[str, Any]:
+def document(tmp_path: Path) -> Any:
     write_example(tmp_path / "example.csv")
     return json.loads(json.dumps(fit_file(tmp_path / "example.csv"), allow_nan=False))
 
 
-def test_the_example_fitted(document: dict[str, Any], tmp_path: Path) -> None:
+def test_the_example_fitted(document: Any, tmp_path: Path) -> None:
     data = document["data"]
     assert (data["participants"], data["sessions"], data["episodes"]) == (4, 12, 1200)
     assert data["cued"] == 600
@@ -249,28 +249,24 @@ def test_a_likely_mistake_is_pointed_out(table: Table, tmp_path: Path) -> None:
     assert fit_file(table(text), common={"0": "1"})["warnings"] == []
 
 
-def test_figures_draw_the_document(document: dict[str, Any]) -> None:
-    uncued, cued = choice_weights(document).axes
-    ticks = [label.get_text() for label in cued.get_xticklabels()]
-    assert ticks == ["IMF", "IMB", "EMF", "EMB", "bias", "persev."]
-    drawn = [np.asarray(line.get_ydata()).tolist() for line in uncued.lines]
-    imf = document["group"]["uncued"]["IMF"]
-    assert drawn[1:4] == [imf["per_seed"], imf["ci95"], [imf["mean"]]]
-    panels = stay_panels(document).axes
-    bars = [bar for bar in panels[2].patches if isinstance(bar, Rectangle)]
-    assert [bar.get_height() for bar in bars] == document["stay"]["episodic"]["mean"]
-    hollow = [line for line in panels[0].lines if line.get_marker() == "o"]
-    assert np.asarray(hollow[0].get_ydata()).tolist() == [1.0, 0.14, 0.09, 1.0]
+def test_charts_show_the_document(document: Any) -> None:
+    uncued, cued = fitted_weights(document)
+    assert list(cued.categories) == ["IMF", "IMB", "EMF", "EMB", "bias", "persev."]
+    imf, (shown, *_) = document["group"]["uncued"]["IMF"], uncued.series
+    assert shown.y[0] == imf["mean"]
+    assert shown.ci95[0] == pytest.approx(imf["ci95"])
+    (episodic,) = fitted_stay(document)[2].series
+    assert list(episodic.y) == document["stay"]["episodic"]["mean"]
 
 
-def test_figures_of_the_classic_task_and_of_recovery(table: Table) -> None:
+def test_charts_of_the_classic_task_and_of_recovery(table: Table) -> None:
     rows = [[row[0], row[1], *row[2:3], *row[5:]] for row in example_rows() if not row[3]]
     text = "".join(",".join(map(str, row)) + "\n" for row in rows)
     header = "participant,session,episode,action,state,reward"
-    classic = fit_file(table(text, header), model="learned")
+    classic: Any = fit_file(table(text, header), model="learned")
     assert list(classic["group"]) == ["uncued"]
-    assert len(choice_weights(classic).axes) == len(stay_panels(classic).axes) == 1
-    data = recovery([{"IMB": 1.0}, {"EMB": 2.0}], sessions=5)
-    _, cued = recovery_figure(data).axes
+    assert len(fitted_weights(classic)) == len(fitted_stay(classic)) == 1
+    data: Any = recovery([{"IMB": 1.0}, {"EMB": 2.0}], sessions=5)
+    _, cued = recovery_charts(data)
     assert [row["true"] for row in data["rows"] if row["strategy"] == "EMB"] == [0.0, 2.0]
-    assert len(cued.containers) == 6  # a set of error bars for each weight
+    assert len(cued.series) == 6  # one for each weight

@@ -1,4 +1,4 @@
-"""A table on disk as columns of labels: CSV (commas, semicolons or tabs) or Parquet."""
+"""Columns of labels from a table on disk: CSV (commas, semicolons or tabs) or Parquet."""
 
 import csv
 import importlib
@@ -14,24 +14,26 @@ from reinstate.choices.model import Ints
 from reinstate.errors import UserError
 
 PARQUET = (".parquet", ".pq")
-UNKNOWN = -(2**60)  # what cannot be read; no number in a table is that large
-SHOWN = 10  # bad rows named one by one
-CHUNK = 500  # rows at a time: fewer than set off the garbage collector, which took most of the time
+UNKNOWN = -(2**60)  # a label without a meaning; no number in a table is that large
+SHOWN = 10  # bad rows named in messages
+CHUNK = 500  # rows at a time: more set off the garbage collector, which took most of the time
 
 
 class Column(NamedTuple):
+    """A column as its distinct labels and the label of each row."""
+
     labels: list[str]
     code: Ints  # (rows,) which label
 
     def decode(self, meaning: Callable[[str], int | None]) -> tuple[Ints, np.ndarray]:
-        """The meaning of each row's label, UNKNOWN where it has none, and whether it has one."""
+        """Return the meaning of each row's label (else UNKNOWN), and whether it has one."""
         found = [meaning(label) for label in self.labels]
         value = np.array([UNKNOWN if m is None else m for m in found], np.int64)[self.code]
         return value, value != UNKNOWN
 
 
 class Problems:
-    """Which rows are bad and why; the first reason found is the one told."""
+    """Which rows are bad, each for the first reason found."""
 
     def __init__(self, place: Callable[[int], str], rows: int) -> None:
         self.place = place  # "line 17"
@@ -43,24 +45,27 @@ class Problems:
         return self.reason < 0
 
     def add(self, bad: np.ndarray, tell: Callable[[int], str]) -> bool:
-        """Whether any row turned bad just now."""
+        """Mark rows as bad; return whether any of them was good until now."""
         new = bad & self.good
         self.reason[new] = len(self.tell)
         self.tell.append(tell)
         return bool(new.any())
 
     def shown(self) -> list[str]:
+        """Name the first bad rows and what is wrong with each."""
         rows = np.flatnonzero(~self.good)[:SHOWN]
         return [f"{self.place(r)}: {self.tell[self.reason[r]](r)}" for r in map(int, rows)]
 
 
 class Raw(NamedTuple):
+    """A table as read: its columns, and the rows that do not have one field per column."""
+
     columns: dict[str, Column]
     problems: Problems
 
 
 def read_columns(path: Path) -> Raw:
-    """Every column of the file, and the rows that are no rows of it."""
+    """Read every column of a file."""
     return _read_parquet(path) if path.suffix in PARQUET else _read_csv(path)
 
 
@@ -71,7 +76,7 @@ def _read_csv(path: Path) -> Raw:
             delimiter = max(",;\t", key=first.count)
             header = next(csv.reader([first], delimiter=delimiter), [])
             if not header:
-                raise UserError(f"{path} is empty: a table has a header and one row an episode")
+                raise UserError(f"{path} is empty: write a header and one row per episode")
             return _encode(header, csv.reader(file, delimiter=delimiter))
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror or error}") from None
@@ -80,7 +85,7 @@ def _read_csv(path: Path) -> Raw:
 
 
 def _encode(header: list[str], reader: Any) -> Raw:
-    """Each column as its distinct labels and a number a row: millions of rows, few strings."""
+    """Encode each column as its distinct labels and one number per row."""
     index: list[defaultdict[str, int]] = [defaultdict() for _ in header]
     for labels in index:
         labels.default_factory = labels.__len__  # a new label gets the next number

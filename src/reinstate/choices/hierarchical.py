@@ -2,14 +2,14 @@
 
     β_ik = μ_k + τ_k z_ik        z_ik ~ Normal(0, 1),  μ_k ~ Normal(0, 2.5),  τ_k ~ HalfNormal(1)
 
-for weight k of participant i (one back, uncued and cued apart; see `choices`). Participants who
-played little, or follow a rule without exception, are drawn towards the group: here separation
-needs no treatment of its own. Sampled by NumPyro's NUTS. The likelihood is that of the counts of
-each pattern of predictors, so a step takes no longer for a million episodes than for a thousand.
+for weight k of participant i (one-back, uncued and cued separately; see `model`). Participants who
+played little, or follow a rule without exception, are drawn towards the group, so separation needs
+no further treatment. Sampled by NumPyro's NUTS. The likelihood is that of the counts of each
+pattern of predictors, so a step takes no longer for a million episodes than for a thousand.
 
-Where the choices alone fix a weight far better than its spread over participants, z would be tied
-to μ and τ, and the sampler would creep (540 steps a draw instead of 15, for 500 epochs of 10
-agents): such weights are sampled as β_ik ~ Normal(μ_k, τ_k), which is the same model.
+Where the choices alone determine a weight far more precisely than its spread over participants, z
+would be tied to μ and τ, and the sampler would slow down (540 steps per draw instead of 15, for 500
+epochs of 10 agents): such weights are sampled as β_ik ~ Normal(μ_k, τ_k), which is the same model.
 """
 
 import importlib
@@ -20,12 +20,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from reinstate.choices.likelihood import fit
-from reinstate.choices.model import NAMES, Grouped, Ints, one_back
+from reinstate.choices.documents import FitRow, GroupWeight, WeightRow, Weights
+from reinstate.choices.likelihood import fit_weights
+from reinstate.choices.model import NAMES, GroupedChoices, Ints, group_one_back
 from reinstate.errors import UserError
 
 LARGEST_R_HAT = 1.01
-FAR_BETTER = 10  # variance over participants / squared standard error, from which β is sampled
+FAR_BETTER = 10  # variance over participants / squared standard error above which β is sampled
 
 
 def fit_hierarchical(
@@ -35,55 +36,62 @@ def fit_hierarchical(
     chains: int = 4,
     warmup: int = 1000,
     draws: int = 1000,
-) -> dict[str, Any]:
-    """Rows, fits, group and warnings, as maximum likelihood has them.
+) -> Weights:
+    """Sample the posterior of every weight, from the counts of `count_choices`.
 
-    `counts` is that of `choices.count`. Estimates are posterior means, se posterior standard
-    deviations, intervals hold 95% between equal tails. Rows of the participants come first, then
-    those of the "group mean" and the "group sd". The same seed gives the same numbers.
+    Estimates are posterior means, se posterior standard deviations, intervals hold 95% between
+    equal tails. Rows of the participants come first, then those of the "group mean" and the "group
+    sd". The same seed gives the same numbers.
     """
     if len(counts) < 2:
         raise UserError(
-            "the hierarchical model needs 2 or more participants: fit one alone by one-back or"
+            "the hierarchical model needs 2 or more participants: fit a single one by one-back or"
             " learned"
         )
-    found: dict[str, Any] = {"rows": [], "fits": [], "group": {}, "warnings": []}
+    found: Weights = {"rows": [], "fits": [], "group": {}, "warnings": []}
     for part, names in NAMES.items():
-        each = [one_back(own, part) for own in counts]
+        each = [group_one_back(own, part) for own in counts]
         played = [(who, g) for who, g in zip(participants, each, strict=True) if g.total.any()]
         if not played:
             continue
         who, data = [name for name, _ in played], [g for _, g in played]
-        draw = {"chains": chains, "warmup": warmup, "draws": draws}
-        samples, divergences = _sample(data, _well_known(data, names), seed, **draw)
+        known = known_from_choices(data, names)
+        samples, divergences = _sample(data, known, seed, chains, warmup, draws)
         rows = _rows(samples, part, names, who)
         n = int(sum(g.total.sum() for g in data))
-        mixing = {
-            "r_hat": max(row["r_hat"] for row in rows),
-            "n_eff": min(row["n_eff"] for row in rows),
+        r_hat, n_eff = max(row["r_hat"] for row in rows), min(row["n_eff"] for row in rows)
+        fitted: FitRow = {
+            "part": part,
+            "n": n,
+            "seed": seed,
+            "chains": chains,
+            "warmup": warmup,
+            "draws": draws,
+            "r_hat": r_hat,
+            "n_eff": n_eff,
             "divergences": divergences,
         }
         found["rows"] += rows
-        found["fits"].append({"part": part, "n": n, "seed": seed, **draw, **mixing})
+        found["fits"].append(fitted)
         found["group"][part] = _group(rows)
-        found["warnings"] += _warnings(part, **mixing)
+        found["warnings"] += sampling_warnings(part, r_hat, n_eff, divergences)
     return found
 
 
-def _well_known(data: list[Grouped], names: tuple[str, ...]) -> np.ndarray:
-    """(weights,) whether the choices of a participant tell more than the group does."""
+def known_from_choices(data: list[GroupedChoices], names: tuple[str, ...]) -> np.ndarray:
+    """Tell for each weight whether a participant's choices say far more of it than the group."""
     if len(data) < 2:
         return np.zeros(len(names), bool)
-    fits = [fit(own, names, prior_sd=2.5) for own in data]
+    fits = [fit_weights(own, names, prior_sd=2.5) for own in data]
     noise = np.mean([found.se**2 for found in fits], axis=0)
     spread = np.var([found.estimate for found in fits], axis=0, ddof=1) - noise
     return spread > FAR_BETTER * noise
 
 
 def _sample(
-    data: list[Grouped], centred: np.ndarray, seed: int, chains: int, warmup: int, draws: int
+    data: list[GroupedChoices], centred: np.ndarray, seed: int, chains: int, warmup: int, draws: int
 ) -> tuple[dict[str, np.ndarray], int]:
-    """Draws of beta (chains, draws, participants, weights), mu and tau; how many diverged."""
+    """Draw beta (chains, draws, participants, weights), mu and tau; count divergences."""
     numpyro = _numpyro("numpyro")
     normal, half_normal = numpyro.distributions.Normal, numpyro.distributions.HalfNormal
     x = jnp.asarray(data[0].x, jnp.float32)  # (patterns, weights), the same for all
@@ -113,7 +121,7 @@ def _sample(
         chain_method="vectorized",
         progress_bar=False,
     )
-    # NumPyro broadcasts between ranks; our own strictness must not reach into it.
+    # NumPyro broadcasts between ranks, which a strict caller's configuration would refuse.
     with jax.numpy_rank_promotion("allow"):
         sampler.run(jax.random.key(seed))
         samples = sampler.get_samples(group_by_chain=True)
@@ -133,21 +141,24 @@ def _numpyro(module: str) -> Any:
 
 def _rows(
     samples: Mapping[str, np.ndarray], part: str, names: tuple[str, ...], participants: list[str]
-) -> list[dict[str, Any]]:
+) -> list[WeightRow]:
     blocks = {who: samples["beta"][:, :, i] for i, who in enumerate(participants)}
     blocks |= {"group mean": samples["mu"], "group sd": samples["tau"]}
     return [
-        {"participant": who, "part": part, "strategy": name, **_posterior(draws[:, :, k])}
+        _posterior(who, part, name, draws[:, :, k])
         for who, draws in blocks.items()
         for k, name in enumerate(names)
     ]
 
 
-def _posterior(draws: np.ndarray) -> dict[str, Any]:
-    """What is reported of one number, (chains, draws)."""
+def _posterior(participant: str, part: str, strategy: str, draws: np.ndarray) -> WeightRow:
+    """Summarise the draws of one number, (chains, draws)."""
     diagnostics = _numpyro("numpyro.diagnostics")
     low, high = np.quantile(draws, [0.025, 0.975])
     return {
+        "participant": participant,
+        "part": part,
+        "strategy": strategy,
         "estimate": float(draws.mean()),
         "se": float(draws.std(ddof=1)),
         "low": float(low),
@@ -159,7 +170,7 @@ def _posterior(draws: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _group(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _group(rows: list[WeightRow]) -> dict[str, GroupWeight]:
     group: dict[str, Any] = {}
     for row in rows:
         entry = group.setdefault(row["strategy"], {"per_seed": []})
@@ -172,7 +183,8 @@ def _group(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return group
 
 
-def _warnings(part: str, r_hat: float, n_eff: float, divergences: int) -> list[str]:
+def sampling_warnings(part: str, r_hat: float, n_eff: float, divergences: int) -> list[str]:
+    """Say where chains disagree, or where the posterior was not explored faithfully."""
     found = []
     if not r_hat <= LARGEST_R_HAT:
         found.append(

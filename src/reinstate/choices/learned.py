@@ -1,4 +1,4 @@
-"""Incremental values that are learned over a session, instead of one outcome back.
+"""The choice model with incremental values that are learned over a session, not one-back.
 
 The incremental predictors are differences of the values Q(a) of actions (IMF) and V(s) of states
 (IMB):
@@ -6,11 +6,11 @@ The incremental predictors are differences of the values Q(a) of actions (IMF) a
     Q(a) ← Q(a) + α (ρ − Q(a)) for the action taken,  Q ← (1 − α) Q for the other one; V likewise
     x_IMF = Q(0) − Q(1)        x_IMB = V(0) − V(1)
 
-What was not chosen or reached is forgotten at the same rate: so α = 1 is exactly the model of
-`choices`, with weights on the same scale. (Model-based values of actions are Σ_s P(s | a) V(s):
+What was not chosen or reached is forgotten at the same rate, so α = 1 is exactly the one-back
+`model`, with weights on the same scale. (Model-based values of actions are Σ_s P(s | a) V(s):
 their difference is x_IMB times 2 P(common) − 1, a constant that the weight takes up.) All values
-begin a session at 0 and learn from all its episodes, cued or not. Episodic predictors stay as they
-are.
+begin a session at 0 and learn from all its episodes, cued or not. Episodic predictors are
+unchanged.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from reinstate.choices.model import (
     MODEL_BASED,
     MODEL_FREE,
     Floats,
-    Grouped,
+    GroupedChoices,
     Ints,
     Linked,
     outcome_at,
@@ -33,8 +33,8 @@ from reinstate.choices.model import (
 ALPHAS = (0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)  # where the search for α begins
 
 
-class Learning(NamedTuple):
-    """What learned values are made of: all episodes of a participant, and which of them to fit."""
+class FittedEpisodes(NamedTuple):
+    """All episodes of a participant, from which values are learned, and those to fit."""
 
     linked: Linked
     fitted: Ints  # rows
@@ -42,7 +42,8 @@ class Learning(NamedTuple):
     cue: Ints
 
 
-def learning(linked: Linked, participant: int, part: str) -> Learning:
+def select_episodes(linked: Linked, participant: int, part: str) -> FittedEpisodes:
+    """Select a participant's episodes, and the cued or uncued ones to fit."""
     start, end = np.searchsorted(linked.participant, [participant, participant + 1])
     own = Linked._make(column[start:end] for column in linked)
     own = own._replace(
@@ -52,14 +53,14 @@ def learning(linked: Linked, participant: int, part: str) -> Learning:
     )
     fitted = np.flatnonzero((own.previous >= 0) & ((own.cue >= 0) == (part == "cued")))
     previous, cue = outcome_at(own, own.previous[fitted]), outcome_at(own, own.cue[fitted])
-    return Learning(own, fitted, previous, cue)
+    return FittedEpisodes(own, fitted, previous, cue)
 
 
 def running_values(outcome: Floats, first: Ints, alpha: float) -> Floats:
-    """x ← (1 − α) x + α outcome after each episode, from 0 at the first of each session.
+    """Compute x ← (1 − α) x + α outcome after each episode, from 0 at the start of each session.
 
-    One filter runs over all sessions; what it carried over from the session before is then taken
-    away, (1 − α)^(episodes so far) of it.
+    One filter runs over all sessions; what it carried over from the session before, times
+    (1 − α)^(episodes so far), is then subtracted.
     """
     through: Floats = signal.lfilter([alpha], [1, alpha - 1], outcome)
     carried = np.where(first > 0, through[first - 1], 0)
@@ -67,7 +68,8 @@ def running_values(outcome: Floats, first: Ints, alpha: float) -> Floats:
     return through - ((1 - alpha) ** np.arange(age.max(initial=0) + 1))[age] * carried
 
 
-def learned(data: Learning, names: tuple[str, ...], alpha: float) -> Grouped:
+def group_learned(data: FittedEpisodes, names: tuple[str, ...], alpha: float) -> GroupedChoices:
+    """Compute the predictors at learning rate α; every episode is a group."""
     linked, before = data.linked, data.linked.previous[data.fitted]
     values = {
         "IMF": running_values(MODEL_FREE[linked.outcome], linked.first, alpha)[before],
@@ -75,23 +77,23 @@ def learned(data: Learning, names: tuple[str, ...], alpha: float) -> Grouped:
     }
     chosen = (linked.action[data.fitted] == 0).astype(float)
     x = predictors(names, data.previous, data.cue, **values)
-    return Grouped(x, chosen, np.ones(len(chosen)))
+    return GroupedChoices(x, chosen, np.ones(len(chosen)))
 
 
-def fit_learned(data: Learning, names: tuple[str, ...], prior_sd: float = PRIOR_SD) -> Fit:
-    """Weights and α together: the best weights for each α, and the α whose best is best.
+def fit_learned(data: FittedEpisodes, names: tuple[str, ...], prior_sd: float = PRIOR_SD) -> Fit:
+    """Fit weights and α together: maximise over the weights at each α, then over α.
 
-    The errors of the weights allow for that of α: inverse information at the given α, and
-    (dβ/dα)² var(α), which together are the inverse of the joint information.
+    The errors of the weights allow for that of α: the inverse information at the given α plus
+    (dβ/dα)² var(α) is the inverse of the joint information.
     """
     last: Fit | None = None
 
     def at(alpha: float) -> Fit:
         nonlocal last
-        # From weights that are all but certain, Newton's first step may go anywhere.
+        # From very large weights, Newton's first step may go anywhere.
         near = last is not None and np.abs(last.estimate).max() < 5
         start = last.estimate if last is not None and near else None
-        last = maximise(learned(data, names, alpha), names, prior_sd, start)
+        last = maximise(group_learned(data, names, alpha), names, prior_sd, start)
         return last
 
     profile = [at(alpha).log_likelihood for alpha in ALPHAS]
@@ -102,12 +104,12 @@ def fit_learned(data: Learning, names: tuple[str, ...], prior_sd: float = PRIOR_
     )
     alpha = float(inside.x) if -inside.fun > profile[top] else ALPHAS[top]
     best, step = at(alpha), min(0.01, alpha / 10, 1 - alpha)
-    best = diagnose(best, learned(data, names, alpha), prior_sd)
+    best = diagnose(best, group_learned(data, names, alpha), prior_sd)
     if step < 1e-4 or alpha == ALPHAS[0]:
         return best._replace(alpha=Alpha(alpha, None))
     low, high = at(alpha - step), at(alpha + step)
     gained = 2 * best.log_likelihood - low.log_likelihood - high.log_likelihood
-    if gained <= 0:  # flat: choices that depend on no incremental value tell nothing of α
+    if gained <= 0:  # flat: choices that depend on no incremental value say nothing about α
         return best._replace(alpha=Alpha(alpha, None))
     variance = step**2 / gained
     slope = (high.estimate - low.estimate) / (2 * step)

@@ -1,31 +1,34 @@
 """The weights of the choice model by maximum likelihood, and what each of them is worth.
 
-Separation. Where a strategy is followed without exception, its weight has no finite maximum of
-the likelihood. A weak prior, β_k rms(x_k) ~ Normal(0, prior_sd), keeps every fit finite: at the
+Separation. Where a strategy is followed without exception, the likelihood grows with its weight
+without end. A weak prior, β_k rms(x_k) ~ Normal(0, prior_sd), keeps every fit finite: at the
 default of 10 it moves a weight of 1 that is known to ± 0.1 by about 0.0001. Fits of separated
-choices are marked as such: how large their weights are is then the prior's doing, their Wald
-intervals are wide and mean little, and the likelihood ratios of `leave_one_out` are what to trust.
+choices are marked: the prior then determines how large their weights are, their Wald intervals are
+wide and mean little, and the likelihood ratios of `leave_one_out` are what to trust.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize, special, stats
 
-from reinstate.choices.model import STRATEGIES, Floats, Grouped
+from reinstate.choices.documents import StrategyWorth
+from reinstate.choices.model import STRATEGIES, Floats, GroupedChoices
 
 PRIOR_SD = 10.0
 
 
 class Alpha(NamedTuple):
-    """The learning rate of learned values; no error where it lies at the end of its range."""
+    """The learning rate of values; without a standard error at the ends of its range."""
 
     estimate: float
     se: float | None
 
 
 class Fit(NamedTuple):
+    """Weights and how well they explain the choices."""
+
     names: tuple[str, ...]
     estimate: Floats  # (weights,)
     covariance: Floats  # (weights, weights) inverse Fisher information, the prior's included
@@ -54,20 +57,20 @@ class Fit(NamedTuple):
 
     @property
     def mcfadden_r2(self) -> float | None:
-        """1 − log L / log L of a bias alone; none where every choice was the same."""
+        """1 − log L / log L of a bias alone; None where every choice was the same."""
         null = self.null_log_likelihood
         return 1 - self.log_likelihood / null if null < 0 else None
 
 
-def fit(data: Grouped, names: tuple[str, ...], prior_sd: float = PRIOR_SD) -> Fit:
-    """Maximum likelihood with the weak prior, and whether weights can be taken at their word."""
+def fit_weights(data: GroupedChoices, names: tuple[str, ...], prior_sd: float = PRIOR_SD) -> Fit:
+    """Fit weights by maximum likelihood with the weak prior, and diagnose them."""
     return diagnose(maximise(data, names, prior_sd), data, prior_sd)
 
 
 def maximise(
-    data: Grouped, names: tuple[str, ...], prior_sd: float, start: Floats | None = None
+    data: GroupedChoices, names: tuple[str, ...], prior_sd: float, start: Floats | None = None
 ) -> Fit:
-    """Newton's method."""
+    """Maximise the penalised likelihood by Newton's method."""
     x, chosen, total = data
     precision = _precision(data, prior_sd)
 
@@ -84,13 +87,13 @@ def maximise(
         p = special.expit(eta)
         slope = x.T @ (chosen - total * p) - precision * beta
         step = np.linalg.solve(information(p), slope)
-        gain = float(slope @ step)  # twice what is left, close to the top
+        gain = float(slope @ step)  # near the maximum, twice what is left to gain
         # The whole step overshoots where probabilities are close to 0 or 1.
         while (there := objective(beta + step, x @ (beta + step))) < here - 1e-7:
             step = step / 2
         beta, here = beta + step, there
         eta = x @ beta
-        if gain < 1e-7:  # Newton's last step has squared what was left of the error
+        if gain < 1e-7:  # the last step has squared the error that was left
             break
     covariance: Floats = np.linalg.inv(information(special.expit(eta))).astype(np.float64)
     log_likelihood = _log_likelihood(eta, chosen, total)
@@ -98,14 +101,15 @@ def maximise(
     return Fit(names, beta, covariance, log_likelihood, null, int(total.sum()))
 
 
-def _precision(data: Grouped, prior_sd: float) -> Floats:
+def _precision(data: GroupedChoices, prior_sd: float) -> Floats:
     mean_square = (data.total @ data.x**2) / max(data.total.sum(), 1)
     return np.where(mean_square > 0, mean_square, 1) / prior_sd**2
 
 
-def diagnose(found: Fit, data: Grouped, prior_sd: float) -> Fit:
-    # Along a separated direction, next to nothing but the prior holds a weight: no other fit is
-    # worth the linear programme that tells for sure.
+def diagnose(found: Fit, data: GroupedChoices, prior_sd: float) -> Fit:
+    """Mark a fit as separated, or as not identified."""
+    # Along a separated direction the prior alone limits a weight, so its variance is about the
+    # prior's: only such fits are worth the linear programme that decides.
     wide = (np.diag(found.covariance) * _precision(data, prior_sd)).max() > 1 / 40**2
     rank = np.linalg.matrix_rank(data.x.T @ (data.x * data.total[:, None]))
     return found._replace(
@@ -122,10 +126,10 @@ def _null_log_likelihood(chosen: float, total: float) -> float:
     return float(special.xlogy(chosen, share) + special.xlogy(total - chosen, 1 - share))
 
 
-def _separated(data: Grouped) -> bool:
-    """Is there a direction d with y x·d ≥ 0 for every choice y = ±1, and > 0 for some?
+def _separated(data: GroupedChoices) -> bool:
+    """Tell whether some direction d has y x·d ≥ 0 for every choice y = ±1, and > 0 for some.
 
-    The likelihood then grows along d for ever. (Albert and Anderson 1984; a linear programme.)
+    The likelihood then grows along d without end. (Albert and Anderson 1984; a linear programme.)
     """
     signed = np.concatenate([data.x[data.chosen > 0], -data.x[data.chosen < data.total]])
     found = optimize.linprog(
@@ -134,13 +138,13 @@ def _separated(data: Grouped) -> bool:
     return bool(found.success and found.fun < -1e-6)
 
 
-def leave_one_out(full: Fit, refit: Callable[[tuple[str, ...]], Fit]) -> list[dict[str, Any]]:
-    """What each strategy is worth: the fit without it.
+def leave_one_out(full: Fit, refit: Callable[[tuple[str, ...]], Fit]) -> list[StrategyWorth]:
+    """Compare the fit with those that lack one strategy each.
 
     The p-value is of the likelihood ratio, χ² with 1 degree of freedom; a positive delta_bic speaks
     for the strategy.
     """
-    found = []
+    found: list[StrategyWorth] = []
     for strategy in (name for name in full.names if name in STRATEGIES):
         without = refit(tuple(name for name in full.names if name != strategy))
         lost = max(full.log_likelihood - without.log_likelihood, 0.0)

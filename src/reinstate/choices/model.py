@@ -1,4 +1,4 @@
-"""Which strategies explain the choices made in the episodic two-step task (section 4.5)?
+"""Episodes of the two-step task and the predictors of their choices (section 4.5).
 
 Action 0 commonly leads to state 0, action 1 to state 1; sgn is +1 for 0 and −1 for 1; ρ = 2r − 1.
 
@@ -7,13 +7,13 @@ Action 0 commonly leads to state 0, action 1 to state 1; sgn is +1 for 0 and −
     x_IMF = ρ sgn(a)   x_IMB = ρ sgn(s)    of the previous episode (a, s, r) of the session
     x_EMF = ρ sgn(a)   x_EMB = ρ sgn(s)    of the episode whose cue is shown
 
-sgn(s) is also the sign of the action that commonly leads to s. Perseveration is about the previous
+sgn(s) is also the sign of the action that commonly leads to s. Perseveration repeats the previous
 action; without it, beliefs held for several episodes would leak into the incremental weights.
-Uncued and cued episodes are fitted apart, a participant (a person, or an agent's run) at a time.
+Uncued and cued episodes are fitted separately, for each participant (a person, or an agent's run).
 An episode without a predecessor, such as the first of a session, is not fitted.
 
-Here are the episodes and their predictors; `likelihood` fits the weights, `learned` looks further
-back than one episode, `hierarchical` fits a group.
+`likelihood` fits the weights, `learned` looks further back than one episode, `hierarchical` fits a
+group.
 """
 
 from typing import Any, NamedTuple
@@ -40,11 +40,11 @@ MODEL_BASED = np.append(_rho * (1 - 2 * (_code // 2 % 2)), 0)  # ρ sgn(s)
 
 
 class Choices(NamedTuple):
-    """Equally long arrays; a row is an episode."""
+    """Equally long arrays, one row per episode."""
 
     participant: Ints  # 0, 1, …
     session: Ints  # within the participant
-    episode: Ints  # from 0 within the session; where a number is missing, so is the predecessor
+    episode: Ints  # from 0 within the session; after a gap, an episode has no predecessor
     cued: NDArray[np.bool_]
     cue_episode: Ints  # whose cue is shown, in the same session; −1 if uncued
     action: Ints  # 0 or 1
@@ -53,7 +53,7 @@ class Choices(NamedTuple):
 
 
 def from_arrays(action: Any, state: Any, reward: Any, cued: Any, cue_episode: Any) -> Choices:
-    """The episodes of an evaluation, (seeds, epochs, episodes) each; a seed is a participant."""
+    """Make choices of an evaluation's (seeds, epochs, episodes); a seed is a participant."""
     seed, epoch, episode = np.indices(np.shape(action))
     cued = np.asarray(cued, bool)
     integers = seed, epoch, episode, np.where(cued, cue_episode, -1), action, state, reward
@@ -61,12 +61,13 @@ def from_arrays(action: Any, state: Any, reward: Any, cued: Any, cue_episode: An
     return Choices(flat[0], flat[1], flat[2], np.ravel(cued), flat[3], flat[4], flat[5], flat[6])
 
 
-def join(parts: list[Choices]) -> Choices:
+def join_choices(parts: list[Choices]) -> Choices:
+    """Concatenate tables of choices."""
     return Choices(*[np.concatenate(column) for column in zip(*parts, strict=True)])
 
 
 class Linked(NamedTuple):
-    """Episodes in order of participant, session and episode, each with what it may depend on."""
+    """Episodes in order of participant, session and number, with those they may depend on."""
 
     participant: Ints
     first: Ints  # row of the session's first episode
@@ -76,14 +77,15 @@ class Linked(NamedTuple):
     action: Ints
 
 
-def link(choices: Choices) -> Linked:
+def link_episodes(choices: Choices) -> Linked:
+    """Sort episodes, and find the previous and the cued one of each."""
     order = np.lexsort((choices.episode, choices.session, choices.participant))
     c = Choices._make(np.asarray(column)[order] for column in choices)
     rows = np.arange(len(order))
     same = (c.participant[1:] == c.participant[:-1]) & (c.session[1:] == c.session[:-1])
     new = np.concatenate([[True], ~same])[: len(order)]
     follows = np.concatenate([[False], same & (np.diff(c.episode) == 1)])[: len(order)]
-    # One number for a session and an episode in it, increasing over the rows.
+    # One number per session and episode, increasing over the rows.
     span = int(max(c.episode.max(initial=0), c.cue_episode.max(initial=0))) + 1
     base = (np.cumsum(new) - 1) * span
     key, wanted = base + c.episode, (base + c.cue_episode)[c.cued]
@@ -102,17 +104,17 @@ def link(choices: Choices) -> Linked:
 
 
 def outcome_at(linked: Linked, rows: Ints) -> Ints:
-    """The codes of what happened in some rows; NONE where a row is −1."""
+    """Return the codes of what happened in some rows; NONE where a row is −1."""
     return np.where(rows >= 0, linked.outcome[rows], NONE)
 
 
-def count(choices: Choices) -> Ints:
-    """All that one-back models and stay probabilities need of any number of episodes.
+def count_choices(choices: Choices) -> Ints:
+    """Count episodes by (participant, previous outcome, cued outcome, action), (n, 9, 9, 2).
 
-    (participants, 9 previous outcomes, 9 cued outcomes, 2 actions); the cued outcome of an uncued
-    episode is NONE.
+    One-back models and stay probabilities need no more. The cued outcome of an uncued episode is
+    NONE.
     """
-    linked = link(choices)
+    linked = link_episodes(choices)
     participants = int(linked.participant.max(initial=-1)) + 1
     shape = (participants, NONE + 1, NONE + 1, 2)
     previous, cue = outcome_at(linked, linked.previous), outcome_at(linked, linked.cue)
@@ -120,8 +122,8 @@ def count(choices: Choices) -> Ints:
     return np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
 
 
-class Grouped(NamedTuple):
-    """Choices that share their predictors share a row."""
+class GroupedChoices(NamedTuple):
+    """Choices, with one row for all that share their predictors."""
 
     x: Floats  # (rows, weights)
     chosen: Floats  # (rows,) how often action 0 was chosen
@@ -129,7 +131,7 @@ class Grouped(NamedTuple):
 
 
 def predictors(names: tuple[str, ...], previous: Ints, cue: Ints, **other: Floats) -> Floats:
-    """(rows, weights) from the codes of both outcomes; `other` takes the place of columns."""
+    """Compute x (rows, weights) from the codes of both outcomes; `other` replaces columns."""
     columns = {
         "IMF": MODEL_FREE[previous],
         "IMB": MODEL_BASED[previous],
@@ -141,9 +143,9 @@ def predictors(names: tuple[str, ...], previous: Ints, cue: Ints, **other: Float
     return np.stack([columns[name] for name in names], axis=-1)
 
 
-def one_back(counts: Ints, part: str, names: tuple[str, ...] | None = None) -> Grouped:
-    """The patterns of one participant's `count` (9, 9, 2): 8 of them uncued, 64 cued."""
+def group_one_back(counts: Ints, part: str, names: tuple[str, ...] | None = None) -> GroupedChoices:
+    """Group one participant's counts (9, 9, 2) by predictors: 8 rows if uncued, 64 if cued."""
     cues = np.array([NONE]) if part == "uncued" else np.arange(NONE)
     previous, cue = (a.ravel() for a in np.meshgrid(np.arange(NONE), cues, indexing="ij"))
     n = counts[previous, cue].astype(float)
-    return Grouped(predictors(names or NAMES[part], previous, cue), n[:, 0], n.sum(axis=1))
+    return GroupedChoices(predictors(names or NAMES[part], previous, cue), n[:, 0], n.sum(axis=1))

@@ -1,14 +1,11 @@
-"""Simulated agents that follow the choice model exactly, so that their weights are known.
-
-What the fit makes of them says how far to trust it.
-"""
+"""Simulated agents whose weights are known, and how well fits recover these weights."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from scipy import special
 
+from reinstate.choices.documents import Recovery
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import (
     MODEL_BASED,
@@ -18,7 +15,7 @@ from reinstate.choices.model import (
     SIGN,
     Choices,
     from_arrays,
-    join,
+    join_choices,
 )
 from reinstate.choices.participants import fit_choices
 from reinstate.errors import UserError, nearest, require_positive, require_probability
@@ -35,10 +32,10 @@ def simulate(
     seed: int | Sequence[int] = 0,
     alpha: float = 1.0,
 ) -> Choices:
-    """An agent that follows the choice model exactly, in the episodic two-step task.
+    """Simulate an agent that follows the choice model exactly, in the episodic two-step task.
 
     The first half of a session is uncued. A cued episode shows the cue of an episode of that half,
-    uniformly drawn: reaching its state again pays its reward again. `alpha` is the learning rate of
+    drawn uniformly: reaching its state again pays its reward again. `alpha` is the learning rate of
     the incremental values; 1 looks one outcome back.
     """
     for name in weights:
@@ -51,7 +48,7 @@ def simulate(
     uncued, every = episodes // 2, np.arange(sessions)
     cue = np.full((sessions, episodes), -1)
     cue[:, uncued:] = rng.integers(uncued, size=(sessions, episodes - uncued))
-    outcome = np.full((sessions, episodes + 1), NONE)  # the last column stays: no episode
+    outcome = np.full((sessions, episodes + 1), NONE)  # the last column is never filled: no episode
     values = np.zeros((2, sessions))  # incremental: model-free, model-based
     good = rng.integers(2, size=sessions)
     for e in range(episodes):
@@ -79,12 +76,8 @@ def recovery(
     model: str = "one-back",
     alpha: float = 1.0,
     prior_sd: float = PRIOR_SD,
-) -> dict[str, Any]:
-    """Simulate agents whose weights are known (20 random mixtures by default), and fit them.
-
-    Rows are those of the fit with the true weight beside; coverage is the share of 95% intervals
-    that hold it.
-    """
+) -> Recovery:
+    """Simulate agents of known weights (20 random mixtures by default), and fit them."""
     rng = np.random.default_rng(seed)
     if agents is None:
         draws = rng.uniform(-0.5, 2, size=(20, len(NAMES["cued"])))
@@ -94,11 +87,11 @@ def recovery(
         for code, weights in enumerate(agents)
     ]
     numbered = [c._replace(participant=c.participant + code) for code, c in enumerate(played)]
-    rows = fit_choices(join(numbered), model, prior_sd=prior_sd, seed=seed)["rows"]
+    rows = fit_choices(join_choices(numbered), model, prior_sd=prior_sd, seed=seed)["rows"]
     rows = [row for row in rows if row["participant"].isdecimal() and row["se"] is not None]
     for row in rows:
         truth = {"alpha": alpha} | dict(agents[int(row["participant"])])
         row["true"] = truth.get(row["strategy"], 0.0)
-    covered = [row["low"] <= row["true"] <= row["high"] for row in rows]
-    share = float(np.mean(covered))
+    low, true, high = (np.array([row[name] for row in rows]) for name in ("low", "true", "high"))
+    share = float(np.mean((low <= true) & (true <= high)))
     return {"model": model, "rows": rows, "coverage": share, "intervals": len(rows)}

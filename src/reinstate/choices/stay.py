@@ -1,14 +1,13 @@
-"""Stay probabilities: how often an action is chosen again, by how it went the last time.
+"""Stay probabilities: how often an action is chosen again, by its last outcome.
 
 A transition is common if the state reached is the one that the action commonly leads to.
 """
 
-from typing import Any
-
 import numpy as np
 
 from reinstate.analysis.intervals import over_seeds
-from reinstate.choices.model import NONE, Choices, Ints, count
+from reinstate.choices.documents import StayPanel, StayPanels
+from reinstate.choices.model import NONE, Ints
 
 ORDER = ("rewarded-common", "rewarded-uncommon", "unrewarded-common", "unrewarded-uncommon")
 PANELS = ("incremental_uncued", "incremental_cued", "episodic")
@@ -25,21 +24,16 @@ _action, _state, _reward = _code // 4, _code // 2 % 2, _code % 2
 _cell = 2 * (1 - _reward) + (_action != _state)  # of ORDER
 
 
-def stay_panels(choices: Choices) -> dict[str, Any]:
-    """The three panels, as plain values; lists run over `ORDER`.
+def stay_panels(counts: Ints) -> StayPanels:
+    """Compute the three panels from the counts of `count_choices`; lists run over `ORDER`.
 
     - incremental_uncued: in uncued episodes, P(the previous episode's action), by its outcome
     - incremental_cued: the same in cued episodes
     - episodic: in cued episodes, P(the cued episode's action), by the cued episode's outcome
 
-    Each is the mean over participants, who count alike however many episodes they played. A mean
-    over nothing is None.
+    Each is the mean over participants, with equal weights however many episodes they played. A
+    mean over nothing is None.
     """
-    return panels_of(count(choices))
-
-
-def panels_of(counts: Ints) -> dict[str, Any]:
-    """The same from `choices.count`, (participants, previous, cued, actions)."""
     return {
         "order": list(ORDER),
         "incremental_uncued": _panel(counts[:, :NONE, NONE]),
@@ -48,8 +42,8 @@ def panels_of(counts: Ints) -> dict[str, Any]:
     }
 
 
-def _panel(counts: Ints) -> dict[str, Any]:
-    """From how often each action followed each outcome, (participants, 8, 2)."""
+def _panel(counts: Ints) -> StayPanel:
+    """Compute a panel from how often each action followed each outcome, (participants, 8, 2)."""
     stayed = counts[:, _code, _action]
     total = counts.sum(axis=2)
     of_cell = _cell[:, None] == np.arange(len(ORDER))  # (8, 4)
@@ -59,16 +53,13 @@ def _panel(counts: Ints) -> dict[str, Any]:
     return {**over_each_cell(per_participant), "episodes": total.sum(axis=0).tolist()}
 
 
-def over_each_cell(per_participant: list[list[float | None]]) -> dict[str, Any]:
-    """Means and intervals over participants, of each of `ORDER` by itself."""
-    cells = [_over_those_who_met_it(column) for column in np.array(per_participant, float).T]
+def over_each_cell(per_participant: list[list[float | None]]) -> StayPanel:
+    """Average each cell of `ORDER` over those participants who met it."""
+    columns = np.array(per_participant, float).T
+    met = [column[~np.isnan(column)] for column in columns]
+    cells = [over_seeds(values) if len(values) else None for values in met]
     return {
-        "mean": [cell["mean"] for cell in cells],
-        "ci95": [cell["ci95"] for cell in cells],
+        "mean": [cell and cell["mean"] for cell in cells],
+        "ci95": [cell and cell["ci95"] for cell in cells],
         "per_participant": per_participant,
     }
-
-
-def _over_those_who_met_it(share: np.ndarray) -> dict[str, Any]:
-    met = share[~np.isnan(share)]
-    return over_seeds(met) if len(met) else {"mean": None, "ci95": None}

@@ -1,13 +1,13 @@
-"""Choices of the two-step task from outside: a table on disk.
+"""Choices from a table on disk, checked row by row.
 
-It is a CSV file (commas, semicolons or tabs) or a Parquet file with a header and one row an
+It is a CSV file (commas, semicolons or tabs) or a Parquet file with a header and one row per
 episode:
 
     participant, session, episode, cued, cue_episode, action, state, reward
 
 Actions and states may be any two labels; in sorted order they become 0 and 1, and action 0 is taken
-to lead commonly to state 0 (`common` says otherwise). Episodes are numbered by any integers that
-grow within a session; cue_episode is such a number, and empty on uncued rows. Without a column
+to lead commonly to state 0 (unless `common` says otherwise). Episodes are numbered by any integers
+that grow within a session; cue_episode is such a number, and empty on uncued rows. Without a column
 `session` a participant has one session; without `cued` and `cue_episode` nothing is cued.
 """
 
@@ -29,6 +29,8 @@ BINARY = {"0": 0, "1": 1, "false": 0, "true": 1}
 
 
 class ChoiceTable(NamedTuple):
+    """Choices and the labels that they had in the table."""
+
     choices: Choices
     participants: list[str]  # the label of each code
     actions: list[str]
@@ -67,7 +69,7 @@ def read_choices(
     if not good.all() and not skip_bad:
         raise UserError(_complaint(path, problems))
     if not good.any():
-        raise UserError(f"{path} has no good row left: {'; '.join(problems.shown()) or 'empty'}")
+        raise UserError(f"{path} has no good row: {'; '.join(problems.shown()) or 'empty'}")
     kept = Choices._make(column[good] for column in table)
     present, kept_codes = np.unique(kept.participant, return_inverse=True)
     kept = kept._replace(participant=kept_codes)
@@ -102,7 +104,7 @@ def _own_columns(
 
 
 def _tidy(label: str) -> str:
-    """1.0 is 1: a column of integers with gaps often comes back as one of floats."""
+    """Write 1.0 as 1: columns of integers with gaps are often stored as floats."""
     whole = _integer(label)
     return label.strip() if whole is None else str(whole)
 
@@ -141,7 +143,7 @@ def _quoted(column: Column, row: int) -> str:
 
 
 def _in_order(labels: set[str]) -> list[str]:
-    """Numbers by size, other labels by the alphabet."""
+    """Sort numbers by size, other labels alphabetically."""
     numbers = all(_integer(label) is not None for label in labels)
     return sorted(labels, key=lambda label: _integer(label) or 0) if numbers else sorted(labels)
 
@@ -156,7 +158,7 @@ def _coded(name: str, column: Column, problems: Problems) -> tuple[list[str], In
 def _two_labels(
     path: Path, name: str, column: Column, problems: Problems
 ) -> tuple[list[str], Ints]:
-    """The two commonest labels in sorted order; rows with any other are bad."""
+    """Encode the two commonest labels in sorted order; rows with any other are bad."""
     rows = np.bincount(column.code[problems.good], minlength=len(column.labels))
     total: defaultdict[str, int] = defaultdict(int)
     for label, n in zip(column.labels, rows.tolist(), strict=True):
@@ -172,7 +174,7 @@ def _two_labels(
 
 
 def _crossed(actions: list[str], states: list[str], common: dict[str, str]) -> bool:
-    """Whether the first action commonly leads to the second state."""
+    """Tell whether the first action commonly leads to the second state."""
     crossed = set()
     for action, state in common.items():
         for kind, label, known in (("action", action, actions), ("state", state, states)):
@@ -185,7 +187,7 @@ def _crossed(actions: list[str], states: list[str], common: dict[str, str]) -> b
 
 
 def _cues(own: dict[str, Column], problems: Problems) -> tuple[np.ndarray, Ints]:
-    """Whether each row is cued, and the number of the episode whose cue it shows."""
+    """Return whether each row is cued, and the number of the episode whose cue it shows."""
     rows = len(own["action"].code)
     column = own.get("cue_episode", Column([""], np.zeros(rows, np.int64)))
     empty, _ = column.decode(_is_empty)
@@ -208,13 +210,13 @@ def _cues(own: dict[str, Column], problems: Problems) -> tuple[np.ndarray, Ints]
 
 
 def _renumber(table: Choices, problems: Problems) -> Choices:
-    """Episodes numbered 0, 1, … within their session, and so the cues; cues and order checked.
+    """Number episodes and cues 0, 1, … within their session; check cues and order.
 
-    Bad rows are numbered too: dropped, they leave a gap, and the next has no predecessor.
+    Bad rows are numbered too: when dropped they leave a gap, after which none has a predecessor.
     """
     number, cue_number = table.episode, table.cue_episode
     known = number != UNKNOWN
-    # A row without a readable episode goes where it stands in the file.
+    # A row without a readable episode number keeps its place in the file.
     row = np.arange(len(number))
     before = np.maximum.accumulate(np.where(known, row, 0))
     order = np.lexsort((row, number[before], table.session, table.participant))
@@ -237,7 +239,7 @@ def _renumber(table: Choices, problems: Problems) -> Choices:
     )
     exists = values[cue_place] == cue_number if len(values) else known
     found = True
-    while found:  # a row that turns bad takes those with it that show its cue
+    while found:  # rows that show the cue of a bad row are bad too
         target = np.where(exists, _find(cue_key, problems.good, key), -1)
         found = problems.add(
             table.cued & (target < 0),
@@ -247,7 +249,7 @@ def _renumber(table: Choices, problems: Problems) -> Choices:
 
 
 def _groups(table: Choices, order: Ints) -> tuple[Ints, np.ndarray]:
-    """A number for each row's session, and where sessions begin in order."""
+    """Number the sessions of rows, and mark where sessions begin in order."""
     participant, session = table.participant[order], table.session[order]
     new = np.ones(len(order), bool)
     new[1:] = (np.diff(participant) != 0) | (np.diff(session) != 0)
@@ -257,7 +259,7 @@ def _groups(table: Choices, order: Ints) -> tuple[Ints, np.ndarray]:
 
 
 def _find(wanted: Ints, good: np.ndarray, key: Ints) -> Ints:
-    """The first good row with each wanted key; −1 if there is none."""
+    """Find the first good row with each wanted key; −1 if there is none."""
     rows = np.flatnonzero(good)
     if not len(rows):
         return np.full(len(wanted), -1)

@@ -1,6 +1,6 @@
-"""The choice model fitted to a file, and the folder that holds what was found.
+"""Fits of choices from a file, and the folder that holds them.
 
-OUT/weights.csv           a row a participant, part (uncued, cued) and weight
+OUT/weights.csv           one row per participant, part (uncued, cued) and weight
 OUT/fit.json              the same with fits, group, stay probabilities and warnings
 OUT/choice-weights.png    and .svg
 OUT/stay.png              and .svg
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from reinstate.choices.documents import ChoiceFit, ChoiceFitFile, Recovery, TableSummary
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.participants import SAMPLED, TIDY, fit_choices, require_model
 from reinstate.choices.simulated import simulate
@@ -37,19 +38,22 @@ def fit_file(
     skip_bad: bool = False,
     prior_sd: float = PRIOR_SD,
     seed: int = 0,
-) -> dict[str, Any]:
-    """All that `reinstate fit-choices FILE` finds out, as plain values."""
+) -> ChoiceFitFile:
+    """Fit a table of choices; the arguments are those of `read_choices` and `fit_choices`."""
     require_model(model)
     table = read_choices(path, columns, common, skip_bad)
     document = fit_choices(table.choices, model, table.participants, prior_sd, seed)
-    document["warnings"] = _cautions(table) + document["warnings"]
-    return {"data": {"file": str(path), **_description(table)}, **document, **provenance()}
+    document["warnings"] = _warnings(table) + document["warnings"]
+    made: Any = {"data": _summary(path, table), **document, **provenance()}
+    typed: ChoiceFitFile = made
+    return typed
 
 
-def _description(table: ChoiceTable) -> dict[str, Any]:
+def _summary(path: Path, table: ChoiceTable) -> TableSummary:
     choices = table.choices
     sessions = np.unique(np.stack([choices.participant, choices.session]), axis=1)
     return {
+        "file": str(path),
         "participants": len(table.participants),
         "sessions": sessions.shape[1],
         "episodes": len(choices.action),
@@ -61,7 +65,7 @@ def _description(table: ChoiceTable) -> dict[str, Any]:
     }
 
 
-def _cautions(table: ChoiceTable) -> list[str]:
+def _warnings(table: ChoiceTable) -> list[str]:
     found = [f"skipped {table.skipped} bad rows"] if table.skipped else []
     common = float(np.mean(table.choices.action == table.choices.state))
     if common < 0.5:
@@ -73,8 +77,8 @@ def _cautions(table: ChoiceTable) -> list[str]:
     return found
 
 
-def save_fit(document: dict[str, Any], out: Path) -> None:
-    """All the files of a fit, or none."""
+def save_fit(document: ChoiceFitFile, out: Path) -> None:
+    """Write all the files of a fit, or none."""
     with _all_or_nothing(out) as folder:
         write_json(folder / "fit.json", document)
         write_tidy(document, folder / "weights.csv")
@@ -82,8 +86,8 @@ def save_fit(document: dict[str, Any], out: Path) -> None:
         mpl.save(fitted_stay(document), folder / "stay")
 
 
-def save_recovery(document: dict[str, Any], out: Path) -> None:
-    """What `simulated.recovery` found: recovery.json, recovery.csv and the figure."""
+def save_recovery(document: Recovery, out: Path) -> None:
+    """Write recovery.json, recovery.csv and the figure of a `Recovery`, or none."""
     with _all_or_nothing(out) as folder:
         write_json(folder / "recovery.json", document)
         write_tidy(document, folder / "recovery.csv", further=("true",))
@@ -92,7 +96,7 @@ def save_recovery(document: dict[str, Any], out: Path) -> None:
 
 @contextmanager
 def _all_or_nothing(out: Path) -> Iterator[Path]:
-    """A place for files that come into the folder `out` once all of them are written."""
+    """Give a place for files that move to the folder `out` once all of them are written."""
     require_empty(out, "choose another --out")
     new, place = not out.exists(), out / f".{os.getpid()}.tmp"
     try:
@@ -106,8 +110,8 @@ def _all_or_nothing(out: Path) -> Iterator[Path]:
                 out.rmdir()
 
 
-def write_tidy(document: dict[str, Any], path: Path, further: tuple[str, ...] = ()) -> None:
-    """The rows as CSV; what does not apply stays empty."""
+def write_tidy(document: ChoiceFit | Recovery, path: Path, further: tuple[str, ...] = ()) -> None:
+    """Write the rows as CSV; what does not apply stays empty."""
     columns = TIDY + (SAMPLED if document["model"] == "hierarchical" else ()) + further
     _write_csv(path, columns, [[row.get(name) for name in columns] for row in document["rows"]])
 
@@ -121,7 +125,7 @@ def _write_csv(path: Path, header: Sequence[str], rows: list[list[Any]]) -> None
 
 
 def example_rows(seed: int = 0) -> list[list[Any]]:
-    """The documented example: 4 participants, 3 sessions of 100 episodes each."""
+    """Simulate the documented example: 4 participants with 3 sessions of 100 episodes each."""
     rng = np.random.default_rng(seed)
     rows = []
     for person in range(4):
@@ -135,4 +139,5 @@ def example_rows(seed: int = 0) -> list[list[Any]]:
 
 
 def write_example(path: Path, seed: int = 0) -> None:
+    """Write the documented example as CSV."""
     _write_csv(path, COLUMNS, example_rows(seed))
