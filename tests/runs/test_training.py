@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from reinstate.errors import UserError
+from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
+from reinstate.runs.judge import Evaluator
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Bar, Reporter
-from reinstate.runs.reproduce import load_state
 from reinstate.runs.run import Run
 from reinstate.runs.training import Trained, train
 from tiny import SILENT, TINY, contents, interrupt, new_run, trained_run
@@ -138,7 +139,7 @@ def test_a_signal_in_the_last_epoch_is_not_forgotten(
 def test_what_is_not_finite_stops_and_keeps_the_last_good_state(tmp_path: Path) -> None:
     """Weights of 1e38 are still numbers; what one epoch makes of them is not."""
     run = trained_run(tmp_path / "x")
-    state = load_state(run.path, "epl2rl", TINY)
+    state = Evaluator(BARCODE_BANDITS, "epl2rl", TINY).load(run)
     huge = state.params.head.weight.at[1].set(1e38)  # of the second seed
     params = jax.tree.map(lambda x: x, state.params)
     object.__setattr__(params.head, "weight", huge)
@@ -184,7 +185,7 @@ def test_checkpoints_cannot_come_every_zero_epochs(tmp_path: Path) -> None:
 
 def test_seeds_do_not_depend_on_each_other(tmp_path: Path) -> None:
     """Seed 1 is the same beside seed 2 as beside seed 0."""
-    before = load_state(trained_run(tmp_path / "before").path, "epl2rl", TINY)
+    before = Evaluator(BARCODE_BANDITS, "epl2rl", TINY).load(trained_run(tmp_path / "before"))
     settings = replace(TINY, first_seed=1)
     trained = train("epl2rl", settings, new_run(tmp_path / "x", settings=settings), SILENT)
     pairs = zip(jax.tree.leaves(before.params), jax.tree.leaves(trained.state.params), strict=True)

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -15,8 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reinstate.cli import tune as commands_tune
-from reinstate.cli.tune import tune_command
+from reinstate.analysis.searches import Trial
 from reinstate.devices import over_seeds
 from reinstate.errors import UserError
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
@@ -30,6 +30,7 @@ from reinstate.tuning.batch import CandidateBatch
 from reinstate.tuning.ranges import Candidate, Ranges, preset_candidate, rates_of
 from reinstate.tuning.search import Search, ranked, search
 from reinstate.tuning.study import Study, read_vary, study, with_values
+from spoken import Command, assert_refused
 from tiny import OPTIONS, SILENT, TINY, contents, interrupt
 
 # Two settings × two seeds of this agent everywhere: compiled once, kept on disk for all tests.
@@ -38,7 +39,7 @@ TWO = Search(trials=2)
 OTHER = Candidate(learning_rate=0.2, entropy_cost=0.3, discount=0.2, value_cost=2.0)
 
 
-def go(out: Path, asked: Search = TWO, settings: Settings = TINY, *others: str) -> dict[str, Any]:
+def go(out: Path, asked: Search = TWO, settings: Settings = TINY, *others: str) -> Any:
     agents = [AGENT, *others]
     return search(BARCODE_BANDITS, "quick", agents, settings, asked, out, SILENT, command="x")
 
@@ -75,11 +76,11 @@ def quick_play(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(CandidateBatch, "start", start)
     monkeypatch.setattr(CandidateBatch, "compile", lambda *start: epoch)
-    monkeypatch.setattr("reinstate.figures.common.save", lambda *figure: None)
+    monkeypatch.setattr("reinstate.figures.mpl.save", lambda *figure: None)
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     """A finished search of two rounds."""
     out = tmp_path_factory.mktemp("search") / "out"
     return out, go(out, replace(TWO, rounds=2))
@@ -106,7 +107,7 @@ def test_a_batch_is_each_candidate_alone() -> None:
         assert np.abs(ours[2:] - ours[:2]).max() > 0.01  # the two settings do differ
 
 
-def test_the_preset_is_trial_0(found: tuple[Path, dict[str, Any]]) -> None:
+def test_the_preset_is_trial_0(found: tuple[Path, Any]) -> None:
     out, document = found
     assert read_json(out / "search.json") == document
     assert {path.name for path in out.iterdir()} == {"search.json", "search.png", "search.svg"}
@@ -198,7 +199,7 @@ def test_a_signal_keeps_finished_rounds(
     ],
 )
 def test_another_search_is_refused(
-    found: tuple[Path, dict[str, Any]], asked: Search, settings: Settings, message: str
+    found: tuple[Path, Any], asked: Search, settings: Settings, message: str
 ) -> None:
     before = contents(found[0])
     with pytest.raises(UserError, match=f"cannot resume .*{message}.*choose another --out"):
@@ -225,9 +226,28 @@ def test_settings_that_are_not_finite_have_failed(tmp_path: Path) -> None:
     assert ">failed<" in (tmp_path / "x/search.svg").read_text()
 
 
+def test_a_finished_search_survives_a_figure_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_play: None
+) -> None:
+    def fail(*drawing: Any) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("reinstate.figures.mpl.save", fail)
+        with pytest.raises(MemoryError):
+            go(tmp_path / "x")
+    drawn: list[Path] = []
+    monkeypatch.setattr("reinstate.figures.mpl.save", lambda *drawing: drawn.append(drawing[1]))
+    assert go(tmp_path / "x") == read_json(tmp_path / "x/search.json")
+    assert drawn == [tmp_path / "x/search"]  # made good, without training again
+
+
 def test_failed_ones_rank_last() -> None:
     rewards = [-1.0, None, 2.0, None, 2.0]
-    trials = [{"number": i, "agents": {"a": {"reward": r}}} for i, r in enumerate(rewards)]
+    trials: list[Trial] = [
+        {"number": i, "round": 0, "setting": {}, "agents": {"a": {"reward": r, "per_seed": [r]}}}
+        for i, r in enumerate(rewards)
+    ]
     assert [trial["number"] for trial in ranked(trials, "a")] == [2, 4, 0, 1, 3]
 
 
@@ -302,7 +322,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Searched:
     return stand_in
 
 
-def vary(out: Path, trials: int, choices: dict[str, tuple[Any, ...]] = VARY) -> dict[str, Any]:
+def vary(out: Path, trials: int, choices: dict[str, tuple[Any, ...]] = VARY) -> Any:
     wanted = Study(trials, choices)
     return study(BARCODE_BANDITS, "quick", [AGENT], TINY, TWO, wanted, out, SILENT, command="x")
 
@@ -378,26 +398,26 @@ def test_without_optuna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert not (tmp_path / "x").exists()
 
 
-def run(line: str) -> None:
-    tune_command(f"barcode-bandits {OPTIONS} {line}".split())
+LINE = f"tune barcode-bandits {OPTIONS}"
 
 
-def test_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], found: tuple[Path, dict[str, Any]]
-) -> None:
-    run(f"--trials 2 --rounds 2 --out {found[0]}")
-    said = capsys.readouterr().out
-    rank = found[1]["standing"][AGENT]["preset"]["rank"]
-    assert f"{rank} (preset)" in said and f"the preset setting ranks {rank}, " in said
-    assert found[1]["best"]["options"] in said
-    run(f"--trials 2 --rounds 2 --out {found[0]} --json")
-    assert json.loads(capsys.readouterr().out) == {**found[1], "out": str(found[0])}
+def test_the_command(command: Command, found: tuple[Path, Any]) -> None:
+    out, document = found
+    said = command(f"{LINE} --trials 2 --rounds 2 --out {out}")
+    preset, best = document["standing"][AGENT]["preset"], document["best"]
+    assert said.code == 0
+    words = " ".join(said.out.split())  # lines are wrapped
+    rank = preset["rank"]
+    assert f"{rank} (preset)" in words and f"the preset setting ranks {rank}, " in words
+    assert best["options"] in words
+    said = command(f"{LINE} --trials 2 --rounds 2 --out {out} --json")
+    assert json.loads(said.out) == {**document, "out": str(out)}
 
 
-def test_the_command_with_optuna(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_with_optuna(command: Command, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
-    run(f"--trials 2 --optuna 1 --vary lanes=4 --out {tmp_path / 'x'}")
-    assert "the best setting of each search" in capsys.readouterr().out
+    said = command(f"{LINE} --trials 2 --optuna 1 --vary lanes=4 --out x")
+    assert "the best setting of each search" in said.out
     assert (tmp_path / "x/journal.log").exists()
     assert (tmp_path / "x/lanes=4/search.svg").exists()
     (row,) = read_json(tmp_path / "x/search.json")["studied"]
@@ -415,20 +435,15 @@ def test_the_command_with_optuna(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("--ranges.discount 2", "ranges.discount must be between 0 and 1"),
     ],
 )
-def test_mistakes_of_the_command(tmp_path: Path, line: str, message: str) -> None:
-    with pytest.raises(UserError) as error:
-        run(f"--out {tmp_path / 'x'} {line}")
-    assert message in str(error.value) and "\n" not in str(error.value)
+def test_mistakes_of_the_command(command: Command, tmp_path: Path, line: str, message: str) -> None:
+    assert_refused(command(f"{LINE} --out x {line}"), message)
     assert not (tmp_path / "x").exists()
 
 
-def test_defaults(capsys: pytest.CaptureFixture[str]) -> None:
-    quick = commands_tune._options(BARCODE_BANDITS, [])
-    assert (quick.agents, quick.search.trials, quick.settings.seeds) == (("l2rl",), 16, 2)
-    assert quick.settings.learner == BARCODE_BANDITS.preset("quick").learner
-    alone = replace(BARCODE_BANDITS, agents=("epl2rl", "l2rl-context"))
-    assert commands_tune._options(alone, ["--preset", "paper"]).agents == ("l2rl-context",)
-    tune_command(["--help"])
-    assert "reinstate tune barcode-bandits" in capsys.readouterr().out
-    with pytest.raises(UserError, match="tune needs an experiment first"):
-        tune_command([])
+def test_defaults_of_the_command(command: Command) -> None:
+    said = command("tune water-maze --preset paper --help")
+    words = " ".join(said.out.replace("│", " ").split())
+    for default in ("(default: l2rl)", "(default: tuning/water-maze)"):
+        assert default in words
+    assert re.search(r"--trials INT .*?\(default: 64\)", words)
+    assert re.search(r"--seeds INT .*?\(default: 2\)", words)
