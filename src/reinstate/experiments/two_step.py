@@ -1,14 +1,14 @@
 """Experiment 5, section 4.5: which strategies does an agent with episodic memory learn?"""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from reinstate.agent import Network
 from reinstate.analysis.gates import gate_scores
 from reinstate.analysis.intervals import ALPHA, over_seeds
-from reinstate.analysis.results import AgentResults, OverSeeds, Scores
+from reinstate.analysis.results import AgentResults, GateScores, OverSeeds, Scores
 from reinstate.baselines.optimum import two_step_optimum
 from reinstate.choices.model import STRATEGIES, from_arrays
 from reinstate.choices.participants import fit_choices
@@ -51,12 +51,13 @@ def judge(world: EpisodicTwoStep, record: Record) -> Scores:
     reward = np.asarray(record.reward).sum(axis=-1)  # (seeds, epochs, episodes)
     cue = np.asarray(record.trace.cue_episode)[..., 0]
     choices = from_arrays(record.action[..., 0], record.trace.state[..., 1], reward, cue >= 0, cue)
-    fitted = fit_choices(choices)
+    fitted: Any = fit_choices(choices)
+    del fitted["rows"]  # the weights of every seed are in the group too
     scores: Scores = {
         "reward": over_seeds(reward.mean(axis=(1, 2))),
         "uncued": over_seeds(reward[:, :, : world.uncued].mean(axis=(1, 2))),
-        "choices": {name: fitted[name] for name in ("model", "fits", "group", "warnings", "stay")},
-        "gates": gate_scores(record),
+        "choices": fitted,
+        "gates": cast(GateScores, gate_scores(record)),
     }
     if world.cued:
         scores["cued"] = over_seeds(reward[:, :, world.uncued :].mean(axis=(1, 2)))
@@ -136,7 +137,7 @@ def _weight(claim: str, weight: OverSeeds, is_used: bool, said: str, tried: str 
     return Check(claim, mean, bound, (low > 0) == is_used, **notes)
 
 
-def _gates(gates: dict[str, Any]) -> list[Check]:
+def _gates(gates: Any) -> list[Check]:
     """Fig. 6c and the text beside it."""
     cued, uncued = (np.array(gates[part]["per_seed"], float).T for part in ("cued", "uncued"))
     said = "in all stages the r-gates open more when the cued block starts (Fig. 6c)"

@@ -1,13 +1,14 @@
 """Experiment 4, section 4.4: does an agent walk straight to a goal that it has found before?"""
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.mazes import maze_scores
-from reinstate.analysis.results import AgentResults, Scores
+from reinstate.analysis.results import AgentResults, MazeScores, Scores
 from reinstate.baselines.optimum import maze_optimum
 from reinstate.evaluation import Evaluation, Record
 from reinstate.experiments.base import (
@@ -53,7 +54,7 @@ def judge(world: WaterMaze, record: Record) -> Scores:
     scores = exposure_scores(record)
     # Regret of single moves says little where a goal is worth many of them.
     del scores["by_exposure"]["regret"], scores["by_exposure"]["regret_by_step"]
-    return {**scores, "maze": maze_scores(world, record)}
+    return {**scores, "maze": cast(MazeScores, maze_scores(world, record))}
 
 
 def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from reinstate.figures.chart import Chart, Line, Values
 
-LEFT_TO_RIGHT = (0.01, 1.0, 0.5)  # where labels may stand, as shares of the room that is left
+LEFT_TO_RIGHT = (0.0, 1.0, 0.5)  # where labels may stand, as shares of the room that is left
 PIECES = 4  # into which the way from one point to the next is cut, to see what a label covers
 
 
@@ -17,6 +17,26 @@ class Placed(NamedTuple):
     line: Line
     left: float  # where it starts, as a share of the axes' width
     above: bool
+
+
+class _Box(NamedTuple):
+    """Where a label would be, as shares of the axes' width and height."""
+
+    left: float
+    bottom: float
+    width: float
+    height: float
+
+    def holds(self, x: float, y: float) -> bool:
+        return self.left <= x <= self.left + self.width and self.crossed_at(y)
+
+    def crossed_at(self, y: float) -> bool:
+        margin = 0.15 * self.height  # what hugs the label's own line is no matter
+        return self.bottom + margin < y < self.bottom + self.height - margin
+
+    def meets(self, other: "_Box") -> bool:
+        apart = abs(self.left - other.left) >= max(self.width, other.width)
+        return not apart and abs(self.bottom - other.bottom) < self.height
 
 
 def ticks(low: float, high: float, most: int = 6, whole: bool = False) -> list[float]:
@@ -39,42 +59,27 @@ def place_labels(chart: Chart, letter: float, height: float) -> list[Placed]:
 
     `letter` and `height` are the size of a letter, as shares of the axes' width and height.
     """
-    drawn = list(_drawn(chart))
-    low, high = chart.y_range
+    drawn, (low, high) = list(_drawn(chart)), chart.y_range
     levels = [(line.at - low) / (high - low) for line in chart.lines]
     placed: list[Placed] = []
-    taken: list[tuple[float, float, float, float]] = []
+    taken: list[_Box] = []
+
+    def badness(box: _Box) -> int:
+        covered = sum(box.holds(x, y) for x, y in drawn)
+        crossed = sum(box.crossed_at(level) for level in levels)
+        outside = box.bottom < 0 or box.bottom + box.height > 1
+        return covered + 50 * crossed + 1000 * outside + 1000 * sum(map(box.meets, taken))
+
     for line, level in zip(chart.lines, levels, strict=True):
-        if not line.label:
-            continue
-        width = min(letter * len(label_text(line)), 0.98)
-        boxes = {
-            (left, above): (left, level + (0 if above else -height), width, height)
-            for left in (share * (0.99 - width) for share in LEFT_TO_RIGHT)
-            for above in (True, False)
-        }
-
-        def covered(where: tuple[float, float, float, float]) -> int:
-            left, bottom, width, height = where
-            inside = sum(
-                left <= x <= left + width and bottom <= y <= bottom + height for x, y in drawn
-            )
-            crossed = sum(bottom < each < bottom + height for each in levels)
-            beyond = bottom < 0 or bottom + height > 1
-            return (
-                inside
-                + 50 * crossed
-                + 1000 * beyond
-                + 1000
-                * sum(
-                    abs(left - other[0]) < max(width, other[2]) and abs(bottom - other[1]) < height
-                    for other in taken
-                )
-            )
-
-        best = min(boxes, key=lambda key: covered(boxes[key]))
-        taken.append(boxes[best])
-        placed.append(Placed(line, *best))
+        if line.label:
+            width = min(letter * len(label_text(line)), 0.98)
+            boxes = [
+                _Box(0.01 + share * (0.98 - width), bottom, width, height)
+                for share in LEFT_TO_RIGHT
+                for bottom in (level, level - height)
+            ]
+            taken.append(min(boxes, key=badness))
+            placed.append(Placed(line, taken[-1].left, taken[-1].bottom == level))
     return placed
 
 

@@ -81,8 +81,9 @@ class Chart:
         return math.log10(x) if self.log_x else x
 
     def aside(self, index: int) -> float:
-        """How far a series is moved along the x-axis."""
-        return self.dodge * (index - (len(self.series) - 1) / 2)
+        """How far a series is moved along the x-axis; dashed ones, without markers, are not."""
+        solid = [i for i, s in enumerate(self.series) if not s.dash]
+        return self.dodge * (solid.index(index) - (len(solid) - 1) / 2) if index in solid else 0.0
 
     @property
     def heights(self) -> list[float]:

@@ -1,9 +1,11 @@
 """Charts of the choice model: weights of strategies, stay probabilities, recovery."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from reinstate.analysis.results import Results
+from reinstate.choices.documents import ChoiceFit, Recovery
 from reinstate.choices.model import NAMES
 from reinstate.choices.model import STRATEGIES as NAMES_OF_STRATEGIES
 from reinstate.choices.participants import interval_and_p
@@ -19,6 +21,7 @@ TITLES = {
     "episodic": "cued episode",
 }
 COMPANION_LABEL = "Ritter et al., CogSci 2018"
+BLACK = "#000000"
 WIDTH = 0.6  # of a category that series share
 
 
@@ -35,18 +38,13 @@ def _agents(results: Results) -> list[_Fitted]:
     return [each for each in found if each.document]
 
 
-def _participants(document: dict[str, Any]) -> list[_Fitted]:
+def _participants(document: ChoiceFit) -> list[_Fitted]:
     """Give weights of a single participant the intervals of the fit itself."""
     group = {
         part: {n: {**w, "ci95": interval_and_p(document, part, n)[0]} for n, w in weights.items()}
         for part, weights in document["group"].items()
     }
-    label = (
-        f"participants (n = {len(document['participants'])})"
-        if "participants" in document
-        else "participants"
-    )
-    return [_Fitted(label, COLOURS["epl2rl"], {**document, "group": group})]
+    return [_Fitted("participants", COLOURS["epl2rl"], {**document, "group": group})]
 
 
 def choice_weights(results: Results) -> list[Chart]:
@@ -54,7 +52,7 @@ def choice_weights(results: Results) -> list[Chart]:
     return _weights(_agents(results), "seeds")
 
 
-def fitted_weights(document: dict[str, Any]) -> list[Chart]:
+def fitted_weights(document: ChoiceFit) -> list[Chart]:
     """Show the weights of participants, from the document of `fit_choices`."""
     return _weights(_participants(document), "participants")
 
@@ -89,12 +87,13 @@ def stay(results: Results) -> list[Chart]:
     return _stay(_agents(results), companion=True)
 
 
-def fitted_stay(document: dict[str, Any]) -> list[Chart]:
+def fitted_stay(document: ChoiceFit) -> list[Chart]:
     """Show stay probabilities of participants, who may have played another design."""
     return _stay(_participants(document), companion=False)
 
 
 def _stay(fitted: Sequence[_Fitted], companion: bool) -> list[Chart]:
+    people = "seeds" if companion else "participants"
     places = [float(place) for place in range(len(ORDER))]
     charts = []
     for name in PANELS:
@@ -108,8 +107,8 @@ def _stay(fitted: Sequence[_Fitted], companion: bool) -> list[Chart]:
             }
             series += curve(label, colour, summary, places)
         if series and companion:
-            read = Series(COMPANION_LABEL, "#000000", places, COMPANION[name], marker="ring")
-            series.append(read)
+            theirs = Series(COMPANION_LABEL, BLACK, places, COMPANION[name], marker="ring")
+            series.append(replace(theirs, detail="read off a figure, ± .02"))
         if series:
             charts.append(
                 Chart(
@@ -122,8 +121,7 @@ def _stay(fitted: Sequence[_Fitted], companion: bool) -> list[Chart]:
                     categories=[each.replace("-", " ") for each in ORDER],
                     include=[0.0, 1.0],
                     dodge=WIDTH / len(series),
-                    note="Means with 95% intervals; small points are single seeds."
-                    + (" Rings are read off a figure, ± .02." if companion else ""),
+                    note=f"Means with 95% intervals; small points are single {people}.",
                 )
             )
     return charts
@@ -165,11 +163,11 @@ def _recalls(scores: object) -> bool:
     return bool(finite(at(scores, "r_gate", "mean")))
 
 
-def recovery(document: dict[str, Any]) -> list[Chart]:
+def recovery(document: Recovery) -> list[Chart]:
     """Show true against recovered weights, from `simulated.recovery`."""
     charts = []
     for part in NAMES:
-        own = [row for row in document["rows"] if row["part"] == part]
+        own: list[Any] = [row for row in document["rows"] if row["part"] == part]
         groups = {n: [row for row in own if row["strategy"] == n] for n in STRATEGIES}
         series = [
             Series(

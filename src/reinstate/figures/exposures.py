@@ -69,7 +69,7 @@ def _scores_by_exposure(results: Results, part: str, kind: str) -> list[Chart]:
         return []
     for name, (label, dash) in RIVALS.items():
         mean = at(results["baselines"], name, part, kind, "mean")
-        series += curve(label, GREY, {"mean": mean}, dash=dash)
+        series += curve(label, GREY, {"mean": mean}, dash=dash, width=1.4)
     title = f"{kind.capitalize()} per episode, by how often the context was met"
     x_label, y_label = "exposure to the context", f"{kind} per episode"
     return [Chart(title, x_label, y_label, series, dodge=DODGE)]
@@ -96,7 +96,9 @@ def steps_to_goal(results: Results) -> list[Chart]:
     steps = [first, *[known] * (last - 1)]  # of large mazes only the known goal's is known
     if is_known(steps):
         said = ", ".join(f"{each:.2f}" for each in (first, known) if each is not None)
-        series.append(Series("optimum", GREY, count(steps), steps, detail=said, dash=(5, 3)))
+        series.append(
+            Series("optimum", GREY, count(steps), steps, detail=said, dash=(4, 2), width=1.4)
+        )
     title, x_label = "Steps to the first goal", "exposure to the context"
     return [Chart(title, x_label, "steps to the first goal", series, dodge=DODGE, include=[0.0])]
 

@@ -36,7 +36,7 @@ GOAL: dict[str, Any] = {
 def trajectories(results: Results) -> list[Trajectories]:
     """Take the recorded ways of epL2RL, or of whichever agent was run first."""
     agents = results["agents"]
-    scores = agents.get("epl2rl") or next(iter(agents.values()), {})
+    scores = agents.get("epl2rl") or next(iter(agents.values()), None)
     task = at(results["settings"], "task")
     size = at(task, "height"), at(task, "width")
     recorded = at(scores, "maze", "trajectories")

@@ -81,22 +81,24 @@ def draw(drawings: Sequence[Drawing], title: str = "") -> "Figure":
 
 def _draw_chart(axes: "Axes", chart: Chart, width: float, height: float) -> None:
     """Draw a chart into axes of about this size, in inches."""
+    from matplotlib.ticker import MaxNLocator
+
     if chart.of:
         axes.set_title(chart.of, loc="left", fontsize=9)
     _draw_guides(axes, chart, LETTER / width, LINE / height)
     for index, series in enumerate(chart.series):
         _draw_series(axes, chart, index, series)
-    axes.set(xlabel=chart.x_label, ylabel=chart.y_label, ylim=chart.y_range)
+    axes.set_xlabel(chart.x_label, fontsize=9)
+    axes.set_ylabel(chart.y_label, fontsize=9)
+    axes.set_ylim(chart.y_range)
     axes.tick_params(labelsize=8)
-    axes.xaxis.label.set_size(9)
-    axes.yaxis.label.set_size(9)
     axes.spines[["top", "right"]].set_visible(False)
     low, high = chart.x_range
     if chart.log_x:
         axes.set_xscale("log")
         low, high = 10**low, 10**high
     elif not chart.categories and all(x % 1 == 0 for s in chart.series for x in s.x):
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(MaxNLocator(10, integer=True))
     axes.set_xlim(low, high)
     if chart.categories:
         letters = max(7, int(width / LETTER / len(chart.categories)))
@@ -123,7 +125,7 @@ def _draw_guides(axes: "Axes", chart: Chart, letter: float, line: float) -> None
         )
     for each in chart.marks:
         axes.axvline(each.at, **GUIDE)
-        place = {"xycoords": ("data", "axes fraction"), "xytext": (3, 0), "va": "top"}
+        place: Any = {"xycoords": ("data", "axes fraction"), "xytext": (3, 0), "va": "top"}
         axes.annotate(each.label, (each.at, 1), **place, **text)
     if chart.diagonal:
         axes.axline((0, 0), slope=1, **GUIDE)
@@ -134,11 +136,12 @@ def _draw_series(axes: "Axes", chart: Chart, index: int, series: Series) -> None
     y = np.array(series.y, float)  # None, where it is not known, becomes NaN
     _draw_seeds(axes, chart, x, series)
     known = [(a, *ends) for a, ends in zip(x, series.ci95, strict=False) if ends]
-    if known and chart.marked:
-        places, low, high = zip(*known, strict=True)
-        axes.vlines(places, low, high, color=series.colour, linewidth=0.8 * series.width)
-    elif known:
-        axes.fill_between(*zip(*known, strict=True), color=series.colour, alpha=0.15, linewidth=0)
+    if known:
+        places, low, high = np.array(known).T
+        if chart.marked:
+            axes.vlines(places, low, high, color=series.colour, linewidth=0.8 * series.width)
+        else:
+            axes.fill_between(places, low, high, color=series.colour, alpha=0.15, linewidth=0)
     look: dict[str, Any] = {
         "color": series.colour,
         "linewidth": series.width,
@@ -153,6 +156,7 @@ def _draw_series(axes: "Axes", chart: Chart, index: int, series: Series) -> None
     if chart.marked and series.marker and not series.dash:
         hollow = series.marker in ("ring", "diamond")
         look |= {"marker": MARKERS[series.marker], "markersize": SIZES[series.marker]}
+        look |= {"markersize": 3.5} if chart.scatter and series.marker == "dot" else {}
         look |= {"markerfacecolor": ("none" if chart.scatter else "white") if hollow else None}
         look |= {"markeredgewidth": 1.0 if hollow or series.marker == "cross" else 0}
     axes.plot(x, y, **look)
@@ -167,7 +171,7 @@ def _draw_seeds(axes: "Axes", chart: Chart, x: np.ndarray, series: Series) -> No
     shares = np.linspace(-1, 1, len(rows)) if len(rows) > 1 else np.zeros(len(rows))
     for row, share in zip(rows, shares, strict=True):
         lone = _known(row) == 1 and len(row) > 1
-        aside = 0.0 if chart.joined else 0.35 * (chart.dodge or 0.6) * share
+        aside = 0.0 if chart.joined else min(0.35 * chart.dodge, 0.12) * share
         style = spots if lone or not chart.joined else {"linewidth": 0.5}
         axes.plot(x + aside, np.array(row, float), **look, **style)
 

@@ -261,8 +261,8 @@ def _seeds(chart: Chart, x: Sequence[float], series: Series) -> Iterator[Markup]
         if chart.joined and len(known) > 1:
             lines.append(_path(chart, x, values))
         else:
-            aside = 0 if chart.joined else 0.35 * chart.dodge * (2 * place / last - 1)
-            moved = _x(chart, aside) - _x(chart, 0)
+            spread = 0.0 if chart.joined else min(0.35 * chart.dodge, 0.12)
+            moved = _x(chart, spread * (2 * place / last - 1)) - _x(chart, 0.0)
             spots += [f"M{a + moved:.1f} {_y(chart, b):.1f}h0" for a, b in known]
     for kind, paths in (("seed", lines), ("seed point", spots)):
         if paths:

@@ -9,7 +9,7 @@ from string import Template
 from typing import Any
 
 from reinstate.analysis.intervals import with_interval
-from reinstate.analysis.results import Scores
+from reinstate.analysis.results import AgentResults
 from reinstate.errors import UserError
 from reinstate.figures.chart import Chart
 from reinstate.figures.markup import (
@@ -178,7 +178,7 @@ def scores(document: Document) -> Markup:
     cells = [_columns(document, each) for _, each in agents]
     columns = list(dict.fromkeys(column for each in cells for column in each))
 
-    def rows(players: Sequence[tuple[str, Scores]]) -> list[Markup]:
+    def rows(players: Sequence[tuple[str, AgentResults]]) -> list[Markup]:
         return [
             row(
                 name,
@@ -199,14 +199,14 @@ def _swatch(agent: ShownAgent) -> Markup:
     return joined([dot, agent.label])
 
 
-def _reward(document: Document, scores: Scores) -> str:
+def _reward(document: Document, scores: AgentResults) -> str:
     mean, ci95 = finite(at(scores, "reward", "mean")), interval(at(scores, "reward", "ci95"))
     if mean is None:
         return ABSENT
     return with_interval({"mean": mean, "ci95": ci95, "per_seed": []}, document.experiment.number)
 
 
-def _columns(document: Document, scores: Scores) -> dict[str, str]:
+def _columns(document: Document, scores: AgentResults) -> dict[str, str]:
     """Return the experiment's columns, and those that only some experiments record."""
     experiment = document.experiment
     if "reward" not in scores:
@@ -284,10 +284,10 @@ def _settings(origin: Origin, whose: str) -> Markup:
 
 def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield nested settings by their names, joined by dots; a file may nest them very deep."""
-    left = [*reversed(settings.items())]
+    left = [*settings.items()][::-1]
     while left:
         name, value = left.pop()
         if isinstance(value, Mapping):
-            left += [(f"{name}.{inner}", each) for inner, each in reversed(value.items())]
+            left += [(f"{name}.{inner}", each) for inner, each in value.items()][::-1]
         else:
             yield name, str(value)

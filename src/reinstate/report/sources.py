@@ -89,11 +89,21 @@ def load_runs(paths: Sequence[Path]) -> Document:
         agents[name], facts = _read_run(path, run)
         origins.append(Origin(label(name), to_dict(run.settings), facts))
     results: Results = {
-        **{"preset": "", "command": "", "version": "", "commit": None, "jax": "", "device": ""},
-        **{"settings": origins[0].settings, "seconds": {}, "agents": agents, "optimum": {}},
-        **{"baselines": {}, "reference_lines": {}, "checks": []},
         "experiment": opened[0].experiment.name,
-    }  # type: ignore[typeddict-item]
+        "preset": "",
+        "command": "",
+        "version": "",
+        "commit": None,
+        "jax": "",
+        "device": "",
+        "settings": origins[0].settings,
+        "seconds": {},
+        "agents": agents,
+        "optimum": {},
+        "baselines": {},
+        "reference_lines": {},
+        "checks": [],
+    }
     replay = next((found for path in paths if (found := _replay(path)) is not None), None)
     return Document(paths[0], opened[0].experiment, results, origins, replay)
 
@@ -101,10 +111,10 @@ def load_runs(paths: Sequence[Path]) -> Document:
 def _read_run(path: Path, opened: Opened) -> tuple[AgentResults, dict[str, Any]]:
     """Read what is known of a run so far, and where it comes from."""
     run, settings = Run(path), opened.settings
-    metrics = checked(list[MetricsRow], run.read_metrics(), run.metrics_path)
+    metrics: list[Any] = checked(list[MetricsRow], run.read_metrics(), run.metrics_path)
     if len({len(row["reward"]) for row in metrics}) > 1:
         raise UserError(f"{run.metrics_path} does not hold as many seeds in each epoch")
-    scores: dict[str, Any] = {"seeds": list(settings.seed_range)}
+    scores: Any = {"seeds": list(settings.seed_range)}
     if run.evaluation_path.exists():
         scores |= checked(Scores, read_json(run.evaluation_path), run.evaluation_path)
     if metrics:
@@ -114,7 +124,7 @@ def _read_run(path: Path, opened: Opened) -> tuple[AgentResults, dict[str, Any]]
     saved = read_json(path / "config.json")
     facts = {name: saved.get(name) for name in ("version", "commit", "jax")}
     seconds = {"train": sum(row["seconds"] for row in metrics)}
-    return scores, {**facts, "run": path.name, "seconds": seconds}  # type: ignore[return-value]
+    return scores, {**facts, "run": path.name, "seconds": seconds}
 
 
 def _replay(folder: Path) -> bytes | None:

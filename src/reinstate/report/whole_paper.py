@@ -8,36 +8,32 @@ OUT/report.html   the page of all results
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from rich.console import Console
-from rich.table import Table
-
-from reinstate.analysis.intervals import with_interval
-from reinstate.cli.tables import print_checks
+from reinstate.analysis.results import CheckRow, Results, Summary, SummaryPart
 from reinstate.errors import UserError
-from reinstate.experiments import EXPERIMENTS
+from reinstate.experiments import find_experiment
 from reinstate.experiments.base import Experiment
 from reinstate.files import read_json, write_json
 from reinstate.report import require_report, write_page
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
-from reinstate.runs.reproduce import earlier_results, find_experiment, reproduce
+from reinstate.runs.reproduce import earlier_results, reproduce
 from reinstate.runs.training import Stopped
 from reinstate.settings import Settings
 
 
 class Part(NamedTuple):
-    """One experiment of the whole."""
+    """One experiment of the paper."""
 
     experiment: Experiment
     settings: Settings
     out: Path
-    results: dict[str, Any] | None  # if it is finished already
+    results: Results | None  # if it is finished already
 
 
 def reproduce_all(
@@ -48,8 +44,8 @@ def reproduce_all(
     *,
     command: str,
     seeds: int | None = None,
-) -> dict[str, Any]:
-    """Reproduce the named experiments, or what of them is not finished yet; the summary.
+) -> Summary:
+    """Reproduce the named experiments, or what of them is not finished yet, and summarise.
 
     Leaves report.html and summary.json in `out`. Whatever can be refused is refused before anything
     is trained.
@@ -57,7 +53,7 @@ def reproduce_all(
     began = time.monotonic()
     _require_ours(out)
     parts = [_plan(name, preset, seeds, out) for name in dict.fromkeys(names)]
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Results] = {}
     for place, part in enumerate(parts, 1):
         name = part.experiment.name
         elapsed = time.monotonic() - began
@@ -81,7 +77,7 @@ def reproduce_all(
 
 
 def _require_ours(out: Path) -> None:
-    """A folder that can take the whole, and nobody's files where the report and summary go."""
+    """Refuse a folder that cannot take everything, or has others' files in the way."""
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file: choose another --out")
     for name in ("config.json", "results.json"):
@@ -95,7 +91,7 @@ def _require_ours(out: Path) -> None:
 
 
 def require_replaceable(path: Path) -> None:
-    """A JSON file of experiments may be made anew; anything else is not ours to overwrite."""
+    """Refuse to overwrite anything but a JSON file of experiments."""
     if path.exists():
         known = read_json(path)
         if not isinstance(known, dict) or "experiments" not in known:
@@ -112,10 +108,8 @@ def _plan(name: str, preset: str, seeds: int | None, out: Path) -> Part:
         return Part(experiment, settings, folder, _if_finished(earlier, experiment, folder))
 
 
-def _if_finished(
-    earlier: dict[str, Any] | None, experiment: Experiment, folder: Path
-) -> dict[str, Any] | None:
-    """Earlier results if all agents are among them; new ones may add agents but lose none."""
+def _if_finished(earlier: Results | None, experiment: Experiment, folder: Path) -> Results | None:
+    """Return earlier results if all agents are in them; new ones may add agents but lose none."""
     have, want = set(earlier["agents"] if earlier else ()), set(experiment.agents)
     if have >= want:
         return earlier
@@ -130,7 +124,7 @@ def _if_finished(
 
 @contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """A mistake says in which experiment it came to light."""
+    """Let a mistake say in which experiment it came to light."""
     try:
         yield
     except UserError as error:
@@ -139,7 +133,7 @@ def _naming(name: str) -> Iterator[None]:
 
 @contextmanager
 def _interruptions(name: str, done: int, total: int) -> Iterator[None]:
-    """Both signals stop the whole, in training or out of it, and leave a word on how to go on."""
+    """Stop everything at either signal, in training or out of it, and say how to go on."""
     in_charge = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM)
     if in_charge:
@@ -155,8 +149,8 @@ def _interruptions(name: str, done: int, total: int) -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def _line(part: Part, results: dict[str, Any]) -> str:
-    """An experiment's result in one line."""
+def _line(part: Part, results: Results) -> str:
+    """Say an experiment's result in one line."""
     number = part.experiment.number
     rewards = [f"{n} {a['reward']['mean']:{number}}" for n, a in results["agents"].items()]
     verb = "already finished" if part.results else "finished"
@@ -167,18 +161,17 @@ def _line(part: Part, results: dict[str, Any]) -> str:
     )
 
 
-def _held(checks: list[dict[str, Any]]) -> str:
+def _held(checks: Sequence[CheckRow]) -> str:
     held = sum(check["holds"] for check in checks)
     return f"{held} of {len(checks)} claims hold"
 
 
-def summarise(found: dict[str, dict[str, Any]], command: str) -> dict[str, Any]:
-    """What summary.json holds: per experiment what was measured and by which program, and totals.
+def summarise(found: Mapping[str, Results], command: str) -> Summary:
+    """Make summary.json: what was measured in each experiment, by which program, and totals.
 
     Seconds are those of each results.json: of the call that finished the experiment.
     """
     checks = [check for results in found.values() for check in results["checks"]]
-    copied = ("preset", "version", "commit", "jax", "device", "seconds")
     return {
         "command": command,
         **provenance(),
@@ -189,38 +182,21 @@ def summarise(found: dict[str, dict[str, Any]], command: str) -> dict[str, Any]:
             "hold": sum(check["holds"] for check in checks),
             "seconds": sum(results["seconds"]["total"] for results in found.values()),
         },
-        "experiments": {
-            name: {
-                **{fact: results[fact] for fact in copied},
-                "agents": {
-                    agent: {part: scores[part] for part in ("reward", "share_of_ceiling")}
-                    for agent, scores in results["agents"].items()
-                },
-                "checks": results["checks"],
-            }
-            for name, results in found.items()
-        },
+        "experiments": {name: _part_of_summary(results) for name, results in found.items()},
     }
 
 
-def print_summary(summary: dict[str, Any], out: Path) -> None:
-    table = Table(title="an episode, frozen weights, fresh tasks", title_justify="left")
-    table.add_column("experiment")
-    table.add_column("agent")
-    table.add_column("reward [95%]", justify="right")
-    table.add_column("of ceiling", justify="right")
-    for name, part in summary["experiments"].items():
-        first = name
-        for agent, scores in part["agents"].items():
-            share = scores["share_of_ceiling"]
-            reward = with_interval(scores["reward"], EXPERIMENTS[name].number)
-            table.add_row(first, agent, reward, "" if share is None else f"{share:.1%}")
-            first = ""
-        table.add_section()
-    Console().print(table)
-    for name, part in summary["experiments"].items():
-        print(name)
-        print_checks(part["checks"])
-    checks = [check for part in summary["experiments"].values() for check in part["checks"]]
-    seconds = summary["totals"]["seconds"]
-    print(f"{_held(checks)}; {seconds:.0f} s; the report is {out / 'report.html'}")
+def _part_of_summary(results: Results) -> SummaryPart:
+    return {
+        "preset": results["preset"],
+        "version": results["version"],
+        "commit": results["commit"],
+        "jax": results["jax"],
+        "device": results["device"],
+        "seconds": results["seconds"],
+        "agents": {
+            agent: {"reward": scores["reward"], "share_of_ceiling": scores["share_of_ceiling"]}
+            for agent, scores in results["agents"].items()
+        },
+        "checks": results["checks"],
+    }
