@@ -111,20 +111,52 @@ def play_episode(
     contexts = world.contexts(task)  # (shown, context_size)
     recalled, contents = _read(player, memory, state.memory, contexts)
     recalled = recalled._replace(c_ep=recall * recalled.c_ep)
+    exposure = _Exposure(world, player, task, contexts, recalled)
     reset_key, action_key, steps_key = jax.random.split(key, 3)
+    start = state.player if player.outlives_episodes else player.initial_state()
+    nothing = jnp.full((), -1, jnp.int32), jnp.zeros((), jnp.float32)  # no action, no reward yet
+    now = _StepState(world.reset(reset_key, task), start, *nothing)
+    length = world.episode_length
+    # All of an episode's chance at once: random numbers are cheaper drawn in bulk.
+    chance = draws.gumbel(action_key, length, world.num_actions), draws.split(steps_key, length)
+    now, steps = jax.lax.scan(exposure.step, now, chance, unroll=unroll)
+    # The last reward reaches the cell only as the next step's input: without one more step the
+    # stored state would lack it.
+    after, decision, _ = exposure.sense(now)
+    keys = [contexts[row] for row in world.keys_to_store(task, now.task)]
+    state = EpochState(
+        _write(player, memory, contents, keys, after, through_storage),
+        after if player.outlives_episodes else state.player,
+        world.update_history(state.history, task, now.task),
+    )
+    return state, Episode(steps, _means(decision))
 
-    def sense(now: _StepState) -> tuple[Any, Decision, _Recalled]:
-        seen = world.observe(task, now.task)
+
+class _Exposure(NamedTuple):
+    """What stays constant while an episode is played."""
+
+    world: World
+    player: Player
+    task: Any
+    contexts: Array  # (shown, context_size)
+    recalled: _Recalled
+
+    def sense(self, now: _StepState) -> tuple[Any, Decision, _Recalled]:
+        """Show the player where it is, and what comes back of the context on show."""
+        seen = self.world.observe(self.task, now.task)
+        rows, absent = (self.contexts, *self.recalled), (0.0, 0.0, jnp.inf, 0)
         context, c_ep, distance, written = (
-            jnp.where(seen.context < 0, nothing, rows[seen.context])
-            for rows, nothing in zip((contexts, *recalled), (0.0, 0.0, jnp.inf, 0), strict=True)
+            jnp.where(seen.context < 0, nothing, row[seen.context])
+            for row, nothing in zip(rows, absent, strict=True)
         )
-        after, decision = player(seen.features, context, now.action, now.reward, c_ep, now.player)
+        last = now.action, now.reward
+        after, decision = self.player(seen.features, context, *last, c_ep, now.player)
         return after, decision, _Recalled(c_ep, distance, written)
 
-    def step(now: _StepState, chance: tuple[Array, Array]) -> tuple[_StepState, Step]:
-        gumbel, step_key = chance
-        after, decision, found = sense(now)
+    def step(self, now: _StepState, chance: tuple[Array, Array]) -> tuple[_StepState, Step]:
+        """Let the player act, and the world answer."""
+        world, task, (gumbel, step_key) = self.world, self.task, chance
+        after, decision, found = self.sense(now)
         # A draw from the softmax of the logits.
         action = jnp.argmax(decision.logits + gumbel).astype(jnp.int32)
         expected = world.expected_rewards(task, now.task)
@@ -142,24 +174,6 @@ def play_episode(
             world.trace(task, now.task),
         )
         return _StepState(task_state, after, action, reward), taken
-
-    nothing = jnp.full((), -1, jnp.int32), jnp.zeros((), jnp.float32)  # no action, no reward yet
-    start = state.player if player.outlives_episodes else player.initial_state()
-    now = _StepState(world.reset(reset_key, task), start, *nothing)
-    length = world.episode_length
-    # All of an episode's chance at once: random numbers are cheaper drawn in bulk.
-    chance = draws.gumbel(action_key, length, world.num_actions), draws.split(steps_key, length)
-    now, steps = jax.lax.scan(step, now, chance, unroll=unroll)
-    # The last reward reaches the cell only as the next step's input: without one more step the
-    # stored state would lack it.
-    after, decision, _ = sense(now)
-    keys = [contexts[row] for row in world.keys_to_store(task, now.task)]
-    state = EpochState(
-        _write(player, memory, contents, keys, after, through_storage),
-        after if player.outlives_episodes else state.player,
-        world.update_history(state.history, task, now.task),
-    )
-    return state, Episode(steps, _means(decision))
 
 
 def _means(decision: Decision) -> dict[str, Array]:

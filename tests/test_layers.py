@@ -1,0 +1,85 @@
+"""The house: an inner room never imports an outer one, and no room gets out of hand."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import reinstate
+
+SOURCE = Path(reinstate.__file__).parent
+
+# Rooms in the order in which data walks through them, the innermost first.
+ROOMS = (
+    "errors registry files draws processes tasks memory cell agent rollout learner evaluation"
+    " settings devices baselines analysis choices figures experiments runs omniglot report tuning"
+    " cli __init__ __main__"
+).split()
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path, source: str | None = None) -> Iterator[str]:
+    """Rooms that a module imports, at its top or anywhere else."""
+    for node in ast.walk(ast.parse(path.read_text() if source is None else source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "reinstate":
+            names = [f"reinstate.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        yield from (name.split(".")[1] for name in names if name.startswith("reinstate."))
+
+
+def outward(path: Path, source: str | None = None) -> list[str]:
+    """Imports of a module that lead to a room further out."""
+    own = ROOMS.index(room_of(path))
+    return [f"{path.name} → {r}" for r in imported_rooms(path, source) if ROOMS.index(r) > own]
+
+
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def test_every_room_is_in_the_order() -> None:
+    assert {room_of(path) for path in modules()} == set(ROOMS)
+
+
+def test_no_room_imports_one_further_out() -> None:
+    assert [found for path in modules() for found in outward(path)] == []
+
+
+def test_an_import_that_leads_outward_is_noticed() -> None:
+    inner = SOURCE / "tasks" / "bandits.py"
+    assert outward(inner, "from reinstate.runs.run import Run") == ["bandits.py → runs"]
+    assert outward(inner, "def f():\n    from reinstate import learner") == ["bandits.py → learner"]
+    assert outward(inner, "import reinstate.processes") == []
+
+
+def test_the_top_level_stays_small() -> None:
+    assert len(list(SOURCE.glob("*.py"))) <= 15
+
+
+def test_functions_fit_a_screen() -> None:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    long = [
+        f"{path.name}:{node.name}"
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, kinds) and (node.end_lineno or 0) - node.lineno >= 60
+    ]
+    assert long == []
+
+
+def test_a_task_loads_nothing_of_learning_or_of_runs() -> None:
+    code = "import sys, reinstate.tasks.bandits; print(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "reinstate.tasks.bandits" in loaded
+    for name in ("optax", "equinox", "rich", "reinstate.learner", "reinstate.runs"):
+        assert name not in loaded
