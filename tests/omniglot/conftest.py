@@ -8,11 +8,14 @@ from omniglot.tiny_archives import NAMES, drawing_files, expect, pack, run_files
 from reinstate.omniglot.archives import VARIABLE
 from reinstate.omniglot.images import SPLITS
 
+TRAINING = ("test_pretraining", "test_cli_pretrain", "test_shipped")
+
 
 @pytest.fixture(scope="module", autouse=True)
-def optimised() -> Iterator[None]:
-    """Convolutions are slow without, and XLA for CPUs then finds gradients that are not finite."""
-    jax.config.update("jax_disable_most_optimizations", False)
+def optimised(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Training is slow without, and XLA for CPUs then finds gradients that are not finite."""
+    trains = request.module.__name__.endswith(TRAINING)
+    jax.config.update("jax_disable_most_optimizations", not trains)
     yield
     jax.config.update("jax_disable_most_optimizations", True)
 

@@ -9,10 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from omniglot.test_embedder import SMALL, small
 from reinstate.omniglot.distortion import Distortion, centred, distorted, views
-from reinstate.omniglot.embedder import Convolutions, Embedder, embed
-
-SMALL = Convolutions(channels=(2, 4), embedding_size=5, norm_groups=2)
+from reinstate.omniglot.embedder import Convolutions, embed
 
 
 class RowsOfInk(eqx.Module):
@@ -129,8 +128,7 @@ def test_an_embedding_by_views_is_the_mean_over_them(scattered: np.ndarray) -> N
 
 
 def test_an_embedder_that_centres_does_not_mind_where_a_drawing_is(scattered: np.ndarray) -> None:
-    settings = replace(SMALL, centred=True)
-    one = jax.jit(lambda: Embedder(settings, key=jax.random.key(0)))()
+    one = small(replace(SMALL, centred=True))
     images = (255 * scattered[:3]).astype(np.uint8)
     moved = np.asarray(centred(jnp.asarray(images, jnp.float32))).astype(np.uint8)
     assert not np.array_equal(images, moved)

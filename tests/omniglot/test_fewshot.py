@@ -98,7 +98,7 @@ def test_pixels() -> None:
 
 
 def test_questions_that_cannot_be_asked() -> None:
-    with pytest.raises(UserError, match="way = 31 asks for more than the 30"):
+    with pytest.raises(UserError, match="way = 31 asks for more than 30"):
         accuracy(clusters(1.0), 31, 1, 10, 0)
     with pytest.raises(UserError, match="shot = 20 leaves none of 20"):
         accuracy(clusters(1.0), 5, 20, 10, 0)

@@ -184,5 +184,5 @@ def test_settings_that_cannot_work() -> None:
         LifelongMemory(neighbours=0)
     with pytest.raises(UserError, match="age_noise must be 0"):
         LifelongMemory(age_noise=-1)
-    with pytest.raises(UserError, match="at least two a query"):
+    with pytest.raises(UserError, match="at least two per query"):
         LifelongMemory(slots=3).update(QUIET.empty(2), unit((1, 0), (0, 1)), jnp.zeros(2), KEY)

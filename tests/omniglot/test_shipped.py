@@ -8,7 +8,7 @@ import pytest
 
 from reinstate.files import read_json
 from reinstate.omniglot.archives import VARIABLE
-from reinstate.omniglot.embedder import _packaged, embed, load_embedder
+from reinstate.omniglot.embedder import embed, load_embedder, packaged_file
 from reinstate.omniglot.fewshot import accuracy
 from reinstate.omniglot.images import load_drawings
 from reinstate.tasks.drawings import EMBEDDING_SIZE, NUM_CLASSES, NUM_DRAWINGS, load_embeddings
@@ -16,7 +16,7 @@ from reinstate.tasks.drawings import EMBEDDING_SIZE, NUM_CLASSES, NUM_DRAWINGS, 
 
 @pytest.fixture(scope="module")
 def card() -> dict[str, Any]:
-    found: dict[str, Any] = read_json(_packaged("card.json"))
+    found: dict[str, Any] = read_json(packaged_file("card.json"))
     return found
 
 

@@ -1,7 +1,7 @@
-"""The public Omniglot archives: where they lie, what they hold, and whether it is all there.
+"""The public Omniglot archives: find them, read them, and check that they are complete.
 
-Nothing is ever unpacked to disk: files are read from the archive, or from folders that somebody
-unpacked. Only names that the data set has are looked at, and their bytes must be the public ones.
+Nothing is unpacked to disk: files are read from the archive, or from folders that somebody
+unpacked. Only names of the data set are read, and their bytes must be the public ones.
 """
 
 import hashlib
@@ -71,13 +71,13 @@ ARCHIVES = {
 
 
 def cache_folder() -> Path:
-    """Where downloads go and where decoded images are kept, unless the user names a place."""
+    """Return the folder of downloads and decoded images, unless the user names another."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "reinstate" / "omniglot"
 
 
 def named_folder(where: Path | None) -> Path | None:
-    """The folder that the user named, in the call or in the environment."""
+    """Return the folder that the user named, in the call or in the environment."""
     if where is not None:
         return Path(where)
     variable = os.environ.get(VARIABLE)
@@ -85,7 +85,7 @@ def named_folder(where: Path | None) -> Path | None:
 
 
 def find_archive(name: str, where: Path | None = None) -> Path | None:
-    """The archive or unpacked folder of one part of the data, if it is there."""
+    """Find the archive or unpacked folder of one part of the data; None if there is none."""
     folder = named_folder(where) or cache_folder()
     for place in ARCHIVES[name].places:
         path = folder / place
@@ -95,7 +95,7 @@ def find_archive(name: str, where: Path | None = None) -> Path | None:
 
 
 def require_archive(name: str, where: Path | None = None) -> Path:
-    """The same, or what to do about it."""
+    """Find the same, or say what to do."""
     found = find_archive(name, where)
     if found is not None:
         return found
@@ -114,7 +114,7 @@ def require_archive(name: str, where: Path | None = None) -> Path:
 
 
 def read_archive(name: str, path: Path) -> dict[str, bytes]:
-    """All files of one part of the data by their inner path, in order, checked."""
+    """Read and check all files of one part of the data, by their inner path, in order."""
     archive = ARCHIVES[name]
     files = _read_zip(path, archive) if path.is_file() else _read_folder(path, archive)
     if not files:
@@ -131,7 +131,7 @@ def read_archive(name: str, path: Path) -> dict[str, bytes]:
 
 
 def content_sha256(files: dict[str, bytes]) -> str:
-    """Of what is in the files, not of how they were packed."""
+    """Hash what the files hold, however they were packed."""
     digest = hashlib.sha256()
     for name in sorted(files):
         digest.update(files[name])
@@ -160,7 +160,7 @@ def _read_zip(path: Path, archive: Archive) -> dict[str, bytes]:
                     _require_few(path, files)
                     with zipped.open(entry) as file:
                         files[match[1]] = _read_small(file, path, entry.filename)
-    # zipfile answers passwords with a RuntimeError and unknown methods with NotImplementedError.
+    # zipfile raises RuntimeError for passwords and NotImplementedError for unknown methods.
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -189,14 +189,14 @@ def _read_folder(path: Path, archive: Archive) -> dict[str, bytes]:
 
 
 def _listing(folder: Path, archive: Archive) -> list[str]:
-    """The files of an unpacked folder that count; nothing, where there is no such folder."""
+    """List the data set's files in an unpacked folder; none if there is no such folder."""
     found = (path for glob in archive.globs for path in folder.glob(glob))
     names = (path.relative_to(folder).as_posix() for path in found)
     return [name for name in names if re.fullmatch(archive.pattern, name)]
 
 
 def _read_small(file: IO[bytes], path: Path, name: str) -> bytes:
-    """A stranger's archive may claim anything: stop where no drawing can be."""
+    """Read a file, but no more than a drawing can have: the archive may be anything."""
     content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise UserError(f"{path}: {name} is too large for a drawing; fetch the archive again")

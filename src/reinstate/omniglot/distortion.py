@@ -1,4 +1,4 @@
-"""Drawings turned by quarters, and changed a little at random, for training."""
+"""Drawings turned, warped and centred: at random for training, or to embed several views."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,16 +13,16 @@ from reinstate.errors import UserError
 
 @dataclass(frozen=True)
 class Distortion:
-    """Random changes of each drawing in training, each uniform within these bounds; 0: none."""
+    """Bounds of the random changes of each drawing in training, each uniform; 0: none."""
 
     rotation: float = 0.0
-    """Degrees, either way."""
+    """Degrees, in either direction."""
     scale: float = 0.0
-    """Relative change of the size, either way, of height and width apart."""
+    """Relative change in size, in either direction, of height and width independently."""
     shear: float = 0.0
-    """Slant, in pixels a pixel, either way."""
+    """Slant, in pixels per pixel, in either direction."""
     shift: float = 0.0
-    """Pixels, either way."""
+    """Pixels, in either direction."""
 
     def __post_init__(self) -> None:
         if min(self.rotation, self.scale, self.shear, self.shift) < 0 or self.scale >= 1:
@@ -34,23 +34,23 @@ class Distortion:
 
 
 def turned(drawings: Array, turns: Array) -> Array:
-    """Each drawing after so many quarter turns."""
+    """Turn each drawing by `turns` quarters."""
     ways = jnp.stack([jnp.rot90(drawings, k, axes=(1, 2)) for k in range(4)])
     return ways[turns, jnp.arange(len(drawings))]
 
 
 class Warp(NamedTuple):
-    """How drawings are changed about their middle, each (batch,)."""
+    """How drawings change about their middle, each (batch,)."""
 
     angle: Array  # radians
     tall: Array  # relative to the height
     wide: Array  # relative to the width
-    slant: Array  # pixels a pixel
+    slant: Array  # pixels per pixel
     shift: Array  # (2, batch) pixels
 
 
 def distorted(bounds: Distortion, drawings: Array, key: Array) -> Array:
-    """Each drawing rotated, stretched, slanted and shifted at random about its middle."""
+    """Rotate, stretch, slant and shift each drawing at random about its middle."""
     low_high = jax.random.uniform(key, (6, len(drawings)), minval=-1.0, maxval=1.0)
     warp = Warp(
         jnp.deg2rad(bounds.rotation) * low_high[0],
@@ -63,7 +63,7 @@ def distorted(bounds: Distortion, drawings: Array, key: Array) -> Array:
 
 
 def views(drawings: Array) -> list[Array]:
-    """The drawings as they are, and rotated, slanted and stretched a little either way."""
+    """Return the drawings as they are, and slightly rotated, slanted and stretched both ways."""
     none, full = jnp.zeros(()), jnp.ones(())
     as_is = Warp(none, full, full, none, jnp.zeros(2))
     changes = (
@@ -78,6 +78,7 @@ def views(drawings: Array) -> list[Array]:
 
 
 def warped(drawings: Array, warp: Warp) -> Array:
+    """Warp each drawing, with linear interpolation."""
     size = drawings.shape[-1]
     cos, sin = jnp.cos(warp.angle), jnp.sin(warp.angle)
     # Where a pixel of the new drawing comes from: stretch, then slant, then rotate.
@@ -97,7 +98,7 @@ def warped(drawings: Array, warp: Warp) -> Array:
 
 
 def centred(drawings: Array) -> Array:
-    """Each drawing moved by whole pixels, so that the centre of its ink lies in the middle."""
+    """Move each drawing by whole pixels, so that the centre of its ink lies in the middle."""
     size = drawings.shape[-1]
     place = jnp.arange(size)
     ink = jnp.maximum(jnp.sum(drawings, axis=(1, 2)), 1e-6)
@@ -111,6 +112,6 @@ def centred(drawings: Array) -> Array:
         start = size + jnp.stack([down, right]).astype(jnp.int32)
         return jax.lax.dynamic_slice(padded, (start[0], start[1]), (size, size))
 
-    # A drawing without ink has no centre: it stays where it is.
+    # A drawing without ink has no centre and is not moved.
     blank = jnp.sum(drawings, axis=(1, 2)) <= 1e-6
     return jax.vmap(move)(drawings, jnp.where(blank, 0, rows), jnp.where(blank, 0, columns))

@@ -1,7 +1,7 @@
-"""Fetch the public Omniglot archives: only when asked to, and never the same bytes twice.
+"""Fetch the public Omniglot archives, on request, and never the same bytes twice.
 
-An archive arrives under the name NAME.zip.part and is renamed once all it holds was checked, so
-whatever is called NAME.zip is whole. What a broken line leaves behind is continued the next time.
+An archive is downloaded as NAME.zip.part and renamed once its contents are checked, so any NAME.zip
+is complete. A download that breaks off is continued the next time.
 """
 
 import http.client
@@ -38,7 +38,7 @@ BY_HAND = f"or fetch it by hand and set {VARIABLE} to its folder"
 def download(
     to: Path | None = None, reporter: Reporter | None = None, base_url: str = PUBLIC
 ) -> Path:
-    """Make sure that all archives lie in a folder (by default where they are looked for)."""
+    """Fetch the archives that a folder lacks (by default the one where they are looked for)."""
     folder = named_folder(to) or cache_folder()
     reporter = reporter or Reporter()
     with _disk_errors(folder):
@@ -49,7 +49,7 @@ def download(
             _fetch(name, f"{base_url}/{archive.address}", folder / archive.places[0], reporter)
         else:
             read_archive(name, found)
-            reporter.note(f"{found} is there already, and whole")
+            reporter.note(f"{found} is there already, and complete")
     return folder
 
 
@@ -70,18 +70,18 @@ def _fetch(name: str, url: str, target: Path, reporter: Reporter) -> None:
 
 
 def _transfer(url: str, part: Path, reporter: Reporter) -> None:
-    """Bring a part to its full length."""
+    """Fetch what is missing of a file."""
     have = part.stat().st_size if part.exists() else 0
     try:
         response = _ask(url, have)
     except _NothingToContinue as answer:
         if answer.total == have:
             return
-        part.unlink()  # longer than the archive: it cannot be a part of it
+        part.unlink()  # longer than the archive, so no part of it
         response, have = _ask(url, 0), 0
     with response:
         if response.status != http.client.PARTIAL_CONTENT:
-            have = 0  # the server sends all of it, whatever was asked for
+            have = 0  # the server ignores ranges and sends all of it
         length = response.headers.get("Content-Length", "")
         total = have + int(length) if length.isdecimal() else None
         _require_room(part, (total or 0) - have)
@@ -95,16 +95,16 @@ def _copy(url: str, response: http.client.HTTPResponse, file: IO[bytes], meter: 
             file.write(chunk)
             meter.advance(len(chunk))
             if meter.done > LARGEST_ARCHIVE:
-                return  # it is something else, as the check will find
+                return  # something else, which the check will refuse
     if meter.total is not None and meter.done < meter.total:
         raise _broken(url, f"broke off after {meter.done} of {meter.total} bytes")
 
 
 def _chunks(url: str, response: http.client.HTTPResponse) -> Iterator[bytes]:
-    """What the network brings; its errors are told apart from the disk's here."""
+    """Read from the network; its errors are told apart from the disk's here."""
     while True:
         try:
-            chunk = response.read1(CHUNK)  # as it comes: a full read would lose what it waits with
+            chunk = response.read1(CHUNK)  # what is there: an interrupted full read loses its bytes
         except (OSError, http.client.HTTPException) as error:
             raise _broken(url, str(error) or type(error).__name__) from None
         if not chunk:
@@ -113,14 +113,14 @@ def _chunks(url: str, response: http.client.HTTPResponse) -> Iterator[bytes]:
 
 
 class _NothingToContinue(Exception):
-    """The server has no bytes beyond those that came before."""
+    """The server has no bytes beyond those that are here already."""
 
     def __init__(self, total: int | None) -> None:
         self.total = total
 
 
 def _ask(url: str, have: int) -> http.client.HTTPResponse:
-    """Ask for what is missing."""
+    """Request the bytes after the first `have`."""
     headers = {"User-Agent": "reinstate"}
     if have:
         headers["Range"] = f"bytes={have}-"
@@ -165,7 +165,7 @@ def _disk_errors(path: Path) -> Iterator[None]:
 
 
 class Meter:
-    """The bytes of one archive as they come: a bar in a terminal, plain lines in a pipe."""
+    """Progress of one download: a bar in a terminal, plain lines in a pipe."""
 
     def __init__(self, reporter: Reporter, label: str, total: int | None, done: int) -> None:
         self.reporter, self.label, self.total, self.done = reporter, label, total, done

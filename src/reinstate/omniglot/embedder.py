@@ -1,8 +1,8 @@
-"""The embedder of drawings after Kaiser et al. 2017: four convolutions, one linear layer, a sphere.
+"""The embedder of drawings after Kaiser et al. 2017: convolutions, then a point on a sphere.
 
     28×28 → conv3×3 64, conv3×3 64, pool 2, conv3×3 128, conv3×3 128, pool 2 → linear → unit vector
 
-Embedding a drawing is a pure function of it: whatever else is in the batch does not matter.
+An embedding depends on its drawing alone, not on the rest of the batch.
 """
 
 import dataclasses
@@ -25,12 +25,12 @@ from reinstate.files import read_arrays, write_arrays
 from reinstate.omniglot.distortion import centred, views
 from reinstate.settings import from_dict
 
-SIZE = 28  # pixels a side
+SIZE = 28  # pixels per side
 FORMAT = "reinstate-embedder-1"
 CHUNK = 100  # drawings embedded at a time
 TINY = 1e-12
 
-# How products are computed: exactly, as the device does by default (TF32 on a GPU), or shortest.
+# How products are computed: exactly, by the device's default (TF32 on a GPU), or in bfloat16.
 Precision = Literal["highest", "default", "bfloat16"]
 
 
@@ -39,15 +39,15 @@ class Convolutions:
     """The network's settings; the defaults are those of Kaiser et al. 2017."""
 
     channels: tuple[int, int] = (64, 128)
-    """Channels of the first and of the second pair of convolutions."""
+    """Channels of the first and the second pair of convolutions."""
     embedding_size: int = 128
     """Length of an embedding."""
     norm_groups: int = 0
-    """Groups of channels that are normalised within each drawing (Wu & He 2018); 0: none."""
+    """Groups of channels to normalise within each drawing (Wu & He 2018); 0: none."""
     centred: bool = False
-    """Whether drawings are first moved so that the centre of their ink lies in the middle."""
+    """Whether to move the centre of each drawing's ink to the middle first."""
     views: bool = False
-    """Whether an embedding is the mean over a drawing rotated, slanted and stretched a little."""
+    """Whether to average embeddings over slightly rotated, slanted and stretched views."""
 
     def __post_init__(self) -> None:
         require_positive(embedding_size=self.embedding_size, channels=min(self.channels))
@@ -58,7 +58,8 @@ class Convolutions:
             )
 
 
-def _convolve(x: Array, weight: Array, precision: jax.lax.Precision | None) -> Array:
+def convolve(x: Array, weight: Array, precision: jax.lax.Precision | None) -> Array:
+    """Convolve by XLA's own operation."""
     return jax.lax.conv_general_dilated(
         x,
         weight,
@@ -69,8 +70,8 @@ def _convolve(x: Array, weight: Array, precision: jax.lax.Precision | None) -> A
     )
 
 
-def _convolve_by_product(x: Array, weight: Array, precision: jax.lax.Precision | None) -> Array:
-    """The same by one matrix product: XLA's own is ten times slower in loops on a CPU."""
+def convolve_by_product(x: Array, weight: Array, precision: jax.lax.Precision | None) -> Array:
+    """Convolve by one matrix product: XLA's own is ten times slower in loops on a CPU."""
     _, height, width, _ = x.shape
     padded = jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
     windows = [padded[:, i : i + height, j : j + width] for i in range(3) for j in range(3)]
@@ -99,8 +100,8 @@ class Convolution(eqx.Module):
         y = jax.lax.platform_dependent(
             x.astype(short),
             self.weight.astype(short),
-            cpu=partial(_convolve_by_product, precision=exact),
-            default=partial(_convolve, precision=exact),
+            cpu=partial(convolve_by_product, precision=exact),
+            default=partial(convolve, precision=exact),
         ).astype(jnp.float32)
         if self.scale is not None:
             y = _normalise(y, self.groups) * self.scale[None, None, None, :]
@@ -108,6 +109,8 @@ class Convolution(eqx.Module):
 
 
 class Embedder(eqx.Module):
+    """A network from drawings to unit vectors."""
+
     layers: tuple[Convolution, Convolution, Convolution, Convolution]
     weight: Array  # (features, embedding_size)
     bias: Array  # (embedding_size,)
@@ -129,11 +132,11 @@ class Embedder(eqx.Module):
         self.bias = jnp.zeros(settings.embedding_size)
 
     def __call__(self, drawings: Array, precision: Precision = "highest") -> Array:
-        """Unit vectors (batch, embedding_size) of drawings (batch, 28, 28) with ink from 0 to 1."""
+        """Embed drawings (batch, 28, 28) with ink from 0 to 1, as (batch, embedding_size)."""
         return self.to_sphere(self.features(drawings, precision), precision)
 
     def features(self, drawings: Array, precision: Precision) -> Array:
-        """What the convolutions see: (batch, features)."""
+        """Return the output of the convolutions, (batch, features)."""
         a, b, c, d = self.layers
         x = (centred(drawings) if self.settings.centred else drawings)[:, :, :, None]
         x = _pool(b(a(x, precision), precision))
@@ -141,6 +144,7 @@ class Embedder(eqx.Module):
         return x.reshape(len(x), -1).astype(jnp.float32)
 
     def to_sphere(self, features: Array, precision: Precision) -> Array:
+        """Map features to unit vectors."""
         exact = jax.lax.Precision.HIGHEST if precision == "highest" else None
         return _unit(jnp.matmul(features, self.weight, precision=exact) + self.bias[None, :])
 
@@ -150,10 +154,10 @@ def _unit(x: Array) -> Array:
 
 
 def _normalise(x: Array, groups: int) -> Array:
-    """Unit root mean square within each drawing and group of channels (Zhang & Sennrich 2019).
+    """Scale to unit root mean square per drawing and group of channels (Zhang & Sennrich 2019).
 
-    The mean is not taken away: paper without ink stays 0. Otherwise all that is blank would look
-    alike in all drawings, and their embeddings would start out, and stay, close together.
+    The mean is not subtracted, so that paper without ink stays 0. Otherwise blank paper would look
+    alike in all drawings, and their embeddings would start, and stay, close together.
     """
     grouped = x.reshape(*x.shape[:3], groups, -1)
     square = jnp.mean(grouped**2, axis=(1, 2, 4), keepdims=True)
@@ -161,7 +165,7 @@ def _normalise(x: Array, groups: int) -> Array:
 
 
 def _pool(x: Array) -> Array:
-    """The largest of each 2×2 pixels."""
+    """Take the largest of each 2×2 pixels."""
     batch, height, width, channels = x.shape
     return jnp.max(x.reshape(batch, height // 2, 2, width // 2, 2, channels), axis=(2, 4))
 
@@ -175,11 +179,11 @@ def _embed_chunk(embedder: Embedder, drawings: Array) -> Array:
 
 
 def embed(embedder: Embedder, images: np.ndarray) -> np.ndarray:
-    """Embeddings (…, embedding_size) of images (…, 28, 28) with ink from 0 to 255."""
+    """Embed images (…, 28, 28) with ink from 0 to 255, as (…, embedding_size)."""
     if images.shape[-2:] != (SIZE, SIZE):
         raise UserError(f"drawings must be of {SIZE}×{SIZE} pixels, not {images.shape[-2:]}")
     flat = images.reshape(-1, SIZE, SIZE)
-    # Chunks of one size: one compilation, and the same sums in the same order wherever it stands.
+    # Chunks of one size: one compilation, and the same order of sums wherever a drawing stands.
     padded = np.concatenate([flat, np.zeros((-len(flat) % CHUNK, SIZE, SIZE), flat.dtype)])
     chunks = [
         np.asarray(_embed_chunk(embedder, jnp.asarray(padded[start : start + CHUNK])))
@@ -190,12 +194,13 @@ def embed(embedder: Embedder, images: np.ndarray) -> np.ndarray:
 
 
 def rounded(embedder: Embedder) -> Embedder:
-    """The embedder whose weights are those that a file keeps: half precision."""
+    """Round the weights to half precision, as a file keeps them."""
     half = lambda x: x.astype(jnp.float16).astype(jnp.float32)  # noqa: E731
     return jax.tree.map(half, embedder)
 
 
 def save_embedder(path: Path, embedder: Embedder) -> None:
+    """Write weights in half precision, and settings."""
     arrays = {
         jax.tree_util.keystr(where): np.asarray(leaf, np.float16)
         for where, leaf in jax.tree.leaves_with_path(embedder)
@@ -205,13 +210,13 @@ def save_embedder(path: Path, embedder: Embedder) -> None:
 
 
 def load_embedder(path: Path | None = None) -> Embedder:
-    """An embedder from its file; without one, the one that comes with the package."""
-    path = path or _packaged("embedder.safetensors")
+    """Load an embedder from its file, by default the one that comes with the package."""
+    path = path or packaged_file("embedder.safetensors")
     if not path.is_file():
-        raise UserError(f"{path} is no file: name one that a pretraining wrote")
+        raise UserError(f"{path} is no file: name one that reinstate pretrain wrote")
     arrays, metadata = read_arrays(path, "restore it or name another")
     if FORMAT not in metadata:
-        raise UserError(f"{path} holds no embedder: name the embedder.safetensors of a pretraining")
+        raise UserError(f"{path} holds no embedder: name an embedder.safetensors")
     settings = _read_settings(path, metadata[FORMAT])
     template = eqx.filter_eval_shape(Embedder, settings, key=jax.random.key(0))
     wanted = {jax.tree_util.keystr(w): leaf for w, leaf in jax.tree.leaves_with_path(template)}
@@ -231,5 +236,6 @@ def _read_settings(path: Path, text: str) -> Convolutions:
     return settings
 
 
-def _packaged(name: str) -> Path:
+def packaged_file(name: str) -> Path:
+    """Return the path of a file that comes with the package."""
     return Path(str(files("reinstate.omniglot") / "data" / name))

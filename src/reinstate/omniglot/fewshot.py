@@ -1,4 +1,4 @@
-"""How well embeddings tell apart characters that the embedder never saw."""
+"""How well embeddings distinguish characters that the embedder was not trained on."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
@@ -15,6 +15,8 @@ KAISER = {(5, 1): 0.984, (5, 5): 0.996, (20, 1): 0.950, (20, 5): 0.986}
 
 
 class Accuracy(NamedTuple):
+    """Share of drawings recognised."""
+
     mean: float
     error: float  # standard error, over trials or runs
 
@@ -33,17 +35,17 @@ class OneShot(Protocol):
 def accuracy(
     embeddings: np.ndarray, way: int, shot: int, trials: int, seed: int, rule: Rule = "nearest"
 ) -> Accuracy:
-    """The share of drawings that are recognised, by embeddings (characters, drawings, size).
+    """Measure the share of drawings recognised, by embeddings (characters, drawings, size).
 
     A trial takes `way` characters at random, `shot` drawings of each as examples and one more of
-    each to be recognised. By cosine, that is the character of the nearest single example
-    (`nearest`, what a memory that keeps every example would answer), or that of the nearest mean
-    of a character's examples (`class-mean`). With one shot the two rules are the same.
+    each to recognise. By cosine, the answer is the character of the nearest single example
+    (`nearest`, as a memory of every example would answer), or that of the nearest mean of a
+    character's examples (`class-mean`). With one shot the two rules are the same.
     """
     characters, drawings, _ = embeddings.shape
     require_positive(way=way, shot=shot, trials=trials)
     if way > characters:
-        raise UserError(f"way = {way} asks for more than the {characters} characters there are")
+        raise UserError(f"way = {way} asks for more than {characters} characters: ask for fewer")
     if shot >= drawings:
         raise UserError(
             f"shot = {shot} leaves none of {drawings} drawings for the test: ask for fewer"
@@ -60,7 +62,7 @@ def accuracy(
 def _trials(
     unit: np.ndarray, way: int, shot: int, trials: int, rng: np.random.Generator, rule: Rule
 ) -> np.ndarray:
-    """The share recognised in each of some trials."""
+    """Measure the share recognised in each of `trials` trials."""
     characters, drawings, size = unit.shape
     chosen = _draw(rng, (trials,), characters, way)
     picks = _draw(rng, (trials, way), drawings, shot + 1)
@@ -76,7 +78,7 @@ def _trials(
 
 
 def _draw(rng: np.random.Generator, shape: tuple[int, ...], total: int, few: int) -> np.ndarray:
-    """A few different numbers below a total, independently at each place of a shape."""
+    """Draw `few` distinct numbers below `total`, independently at each place of a shape."""
     order = rng.random((*shape, total))
     if few == total:
         return order.argsort(axis=-1)
@@ -85,7 +87,7 @@ def _draw(rng: np.random.Generator, shape: tuple[int, ...], total: int, few: int
 
 
 def table(embeddings: np.ndarray, trials: int, seed: int) -> list[dict[str, Any]]:
-    """Kaiser's four tests by both rules, as rows for a card."""
+    """Run Kaiser's four tests by both rules, as rows for a card."""
     rows = []
     for (way, shot), published in KAISER.items():
         rules: tuple[Rule, ...] = ("nearest",) if shot == 1 else ("nearest", "class-mean")
@@ -108,7 +110,7 @@ def table(embeddings: np.ndarray, trials: int, seed: int) -> list[dict[str, Any]
 def one_shot_runs_accuracy(
     embed: Callable[[np.ndarray], np.ndarray], runs: Sequence[OneShot]
 ) -> Accuracy:
-    """The share recognised in Lake's one-shot runs, whose characters are of one alphabet each."""
+    """Measure the share recognised in Lake's one-shot runs, each within one alphabet."""
     tests, examples = (embed(np.stack([getattr(r, n) for r in runs])) for n in ("test", "train"))
     cosines = tests @ examples.transpose(0, 2, 1)  # (runs, tests, characters)
     answers = np.stack([run.answer for run in runs])
@@ -116,7 +118,7 @@ def one_shot_runs_accuracy(
 
 
 def pixels(images: np.ndarray) -> np.ndarray:
-    """Drawings as they are, (characters, drawings, pixels): what an embedder must beat."""
+    """Return plain pixels, (characters, drawings, pixels), as embeddings to beat."""
     return images.reshape(*images.shape[:2], -1).astype(np.float32)
 
 

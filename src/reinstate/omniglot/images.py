@@ -1,4 +1,4 @@
-"""Omniglot's drawings as arrays: found, checked, shrunk by area, and read only once."""
+"""Omniglot's drawings as arrays: read, checked, shrunk by area, and cached."""
 
 import io
 from collections.abc import Iterable
@@ -24,11 +24,11 @@ from reinstate.runs.progress import Reporter
 
 SPLITS = ("background", "evaluation")
 SIDE = 105  # pixels of a drawing as distributed
-KEPT = "v1"  # to be raised when what is kept, or how it is shrunk, changes
+KEPT = "v1"  # of the cache; raise it when what is kept, or how it is shrunk, changes
 
 
 class Drawings(NamedTuple):
-    """All drawings of one half of the data set, character by character."""
+    """All drawings of one split of the data set, by character."""
 
     images: NDArray[np.uint8]  # (characters, drawers, size, size), ink: 0 is paper
     alphabets: list[str]  # of each character
@@ -46,11 +46,11 @@ class OneShotRun(NamedTuple):
 def load_drawings(
     split: str, where: Path | None = None, size: int = 28, reporter: Reporter | None = None
 ) -> Drawings:
-    """The drawings of a split, from a named folder, from REINSTATE_OMNIGLOT or from the cache."""
+    """Load a split from a named folder, from REINSTATE_OMNIGLOT or from the cache."""
     if split not in SPLITS:
         raise UserError(nearest("split", split, SPLITS))
     _require_size(size)
-    if named_folder(where):  # must hold the images, even where their decoded form is at hand
+    if named_folder(where):  # must hold the images, even if their decoded form is cached
         require_archive(split, where)
     kept = cache_folder() / f"{split}-{ARCHIVES[split].sha256[:16]}-{size}.{KEPT}.npz"
     drawings = _read_kept(kept, size)
@@ -64,7 +64,7 @@ def load_drawings(
 
 
 def load_one_shot_runs(where: Path | None = None, size: int = 28) -> list[OneShotRun]:
-    """Lake's 20 runs in their order."""
+    """Load Lake's 20 runs in their order."""
     _require_size(size)
     path = require_archive("one-shot runs", where)
     files = read_archive("one-shot runs", path)
@@ -75,8 +75,8 @@ def load_one_shot_runs(where: Path | None = None, size: int = 28) -> list[OneSho
 def shrink(ink: NDArray[np.bool_], size: int) -> NDArray[np.uint8]:
     """Average the ink of (…, 105, 105) over a grid of size × size cells, as 0 … 255.
 
-    Rows and columns are averaged by the share of each pixel in each cell. The shares are counted
-    in whole units, so every sum is exact and the result is the same on every machine.
+    Rows and columns are averaged by the share of each pixel in each cell. Shares are counted in
+    whole units, so sums are exact and the result is the same on every machine.
     """
     shares = _overlaps(size)
     units = (shares @ ink.astype(np.float32) @ shares.T).astype(np.int64)  # 0 … 105²
@@ -85,7 +85,7 @@ def shrink(ink: NDArray[np.bool_], size: int) -> NDArray[np.uint8]:
 
 @cache
 def _overlaps(size: int) -> NDArray[np.float32]:
-    """How much of pixel j lies in cell i, in units of which a pixel has `size`: (size, 105)."""
+    """Return how much of pixel j lies in cell i, in units of 1/size pixel, (size, 105)."""
     cells, pixels = np.arange(size)[:, None], np.arange(SIDE)[None, :]
     begin = np.maximum(cells * SIDE, pixels * size)
     end = np.minimum((cells + 1) * SIDE, (pixels + 1) * size)
@@ -100,7 +100,7 @@ def _require_size(size: int) -> None:
 def _read_drawings(split: str, path: Path, size: int) -> Drawings:
     files = read_archive(split, path)
     images = _decode(path, files.items(), size).reshape(-1, DRAWERS, size, size)
-    # Files come in the order of their paths, DRAWERS to a character.
+    # Files come in the order of their paths, DRAWERS per character.
     names = [name.rpartition("/")[0] for name in list(files)[::DRAWERS]]
     return _drawings(images, names)
 
@@ -110,14 +110,13 @@ def _drawings(images: NDArray[np.uint8], characters: list[str]) -> Drawings:
 
 
 def _decode(path: Path, files: Iterable[tuple[str, bytes]], size: int) -> NDArray[np.uint8]:
-    # Shrunk one by one: in full size the drawings of a split would take a gigabyte.
+    # One by one: in full size the drawings of a split would take a gigabyte.
     return np.stack([shrink(_ink(path, name, content), size) for name, content in files])
 
 
 def _ink(path: Path, name: str, content: bytes) -> NDArray[np.bool_]:
-    """Where a drawing is black: (105, 105)."""
-    # Only whoever reads drawings needs Pillow.
-    from PIL import Image
+    """Return where a drawing is black, (105, 105)."""
+    from PIL import Image  # here: only reading drawings needs Pillow
 
     try:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
@@ -128,7 +127,7 @@ def _ink(path: Path, name: str, content: bytes) -> NDArray[np.bool_]:
                     " fetch the archive again"
                 )
             return ~np.asarray(image.convert("1"))
-    # Pillow tells of broken files in all of these ways.
+    # Pillow reports broken files in all of these ways.
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise UserError(
             f"{path}: {name} is no drawing ({error}); fetch the archive again"
@@ -150,19 +149,19 @@ def _one_shot_run(path: Path, run: str, files: dict[str, bytes], size: int) -> O
 
 
 def _labels(run: str, files: dict[str, bytes]) -> list[tuple[str, str]]:
-    """Pairs of a test image and the training image of the same character."""
+    """Return pairs of a test image and the training image of the same character."""
     words = files.get(f"{run}/class_labels.txt", b"").decode("ascii", "replace").split()
     return list(zip(words[::2], words[1::2], strict=False))
 
 
 def _read_kept(path: Path, size: int) -> Drawings | None:
-    """What was decoded before; None where there is nothing, or nothing whole."""
+    """Read what was decoded before; None if there is nothing, or nothing complete."""
     try:
         # Opened here: NumPy leaves a broken file open.
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as kept:
             images, characters = kept["images"], [str(name) for name in kept["characters"]]
         whole = images.dtype == np.uint8 and images.shape == (len(characters), DRAWERS, size, size)
-    except Exception:  # whatever is wrong with it, it can be made anew
+    except Exception:  # whatever is wrong with it, it can be decoded again
         return None
     return _drawings(images, characters) if whole else None
 

@@ -1,4 +1,4 @@
-"""The life-long memory of Kaiser et al. 2017, which teaches the embedder what is alike.
+"""The life-long memory of Kaiser et al. 2017, whose loss trains the embedder.
 
 Keys are unit vectors, values are labels, ages count updates. `LifelongMemory` holds the settings,
 `Slots` the contents; every method is pure and takes a whole batch of queries.
@@ -18,12 +18,16 @@ TINY = 1e-12
 
 
 class Slots(NamedTuple):
+    """The contents of the memory."""
+
     keys: Array  # (slots, key_size) unit vectors; zeros where empty
     labels: Array  # (slots,)
     ages: Array  # (slots,) updates since the slot was last written; empty slots age as well
 
 
 class Nearest(NamedTuple):
+    """The most similar key of each query."""
+
     slots: Array  # (batch,)
     labels: Array  # (batch,) EMPTY while the memory is
     similarities: Array  # (batch,) cosines; −inf while the memory is empty
@@ -36,11 +40,11 @@ class LifelongMemory:
     slots: int = 8192
     """Slots of the memory."""
     neighbours: int = 256
-    """Nearest neighbours among which the loss looks for a right and a wrong one."""
+    """Nearest neighbours that the loss searches for a right and a wrong one."""
     margin: float = 0.1
     """By how much the right neighbour should be more similar than the wrong one (cosine)."""
     age_noise: float = 8.0
-    """The oldest slot is found by ages that are blurred by up to this many updates."""
+    """Ages are blurred by up to this many updates when the oldest slot is looked for."""
 
     def __post_init__(self) -> None:
         require_positive(slots=self.slots, neighbours=self.neighbours, margin=self.margin)
@@ -48,6 +52,7 @@ class LifelongMemory:
             raise UserError(f"age_noise must be 0 (none) or more, not {self.age_noise}")
 
     def empty(self, key_size: int) -> Slots:
+        """Return a memory without contents."""
         return Slots(
             keys=jnp.zeros((self.slots, key_size)),
             labels=jnp.full(self.slots, EMPTY),
@@ -55,13 +60,13 @@ class LifelongMemory:
         )
 
     def query(self, memory: Slots, queries: Array) -> Nearest:
-        """The most similar key of each query; of equal ones, the first."""
+        """Find the most similar key of each query; of equal ones, the first."""
         similarities = _similarities(memory, queries)
         slots = jnp.argmax(similarities, axis=1)
         return Nearest(slots, memory.labels[slots], jnp.max(similarities, axis=1))
 
     def loss(self, memory: Slots, queries: Array, labels: Array) -> Array:
-        """relu(neg − pos + margin) − margin of each query; the keys are constants.
+        """Return relu(neg − pos + margin) − margin of each query; keys carry no gradient.
 
         pos is the similarity of the nearest key with the right label, if that is one of the
         nearest neighbours, else of the newest key with the right label; neg that of the nearest
@@ -80,9 +85,9 @@ class LifelongMemory:
         return jax.nn.relu(neg - pos + self.margin) - self.margin
 
     def _nearest_of(self, similarities: Array, mask: Array) -> tuple[Array, Array]:
-        """The nearest slot within a mask, and whether it is one of the nearest neighbours.
+        """Find the nearest slot within a mask, and whether it is among the nearest neighbours.
 
-        It is one if fewer than `neighbours` keys are nearer: no need to sort the memory.
+        It is if fewer than `neighbours` keys are nearer, so the memory need not be sorted.
         """
         masked = jnp.where(mask, similarities, -jnp.inf)
         best = jnp.max(masked, axis=1)
@@ -90,18 +95,18 @@ class LifelongMemory:
         return jnp.argmax(masked, axis=1), (nearer < self.neighbours) & jnp.any(mask, axis=1)
 
     def update(self, memory: Slots, queries: Array, labels: Array, key: Array) -> Slots:
-        """Take in a batch of queries (unit vectors) and their true labels.
+        """Store a batch of queries (unit vectors) and their true labels.
 
         Where the nearest key has the right label, the query is averaged into it; several queries
-        that meet in one key are all added before it is normalised. Each of the others is written
-        to a slot of its own, the oldest to the first of them; slots that have just been averaged
-        into are not taken. All these slots have age 0 then, and the rest grows older by one.
+        with the same nearest key are all added before it is normalised. Each other query replaces
+        another slot, in the order of age from the oldest; slots just averaged into are not
+        replaced. Ages of all these slots become 0, the others grow by one.
         """
         batch = len(queries)
         if self.slots < 2 * batch:
             raise UserError(
                 f"{self.slots} slots are too few for batches of {batch}: the memory needs at"
-                " least two a query"
+                " least two per query"
             )
         nearest = self.query(memory, queries)
         is_right = nearest.labels == labels
@@ -128,7 +133,7 @@ class LifelongMemory:
 
 
 def _similarities(memory: Slots, queries: Array) -> Array:
-    """Cosines, (batch, slots), in full precision: short products would confuse near neighbours."""
+    """Compute cosines, (batch, slots), in full precision to order near neighbours correctly."""
     products = jnp.matmul(queries, memory.keys.T, precision=jax.lax.Precision.HIGHEST)
     return jnp.where((memory.labels != EMPTY)[None, :], products, -jnp.inf)
 
