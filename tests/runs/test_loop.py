@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from reinstate.errors import UserError
-from reinstate.runs.loop import Stopped, run_epochs, signals
+from reinstate.runs.loop import Stopped, Work, run_epochs, signals
 from tiny import SILENT, interrupt
 
 
-class Counting:
+class Counting(Work[int, str]):
     """Work whose state counts epochs, and which notes what is asked of it."""
 
     label, epochs, advice = "counting", 3, "call it again"

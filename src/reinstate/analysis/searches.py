@@ -44,22 +44,19 @@ class Best(Score):
     options: str  # of the command
 
 
-class Identity(TypedDict):
-    """What must be the same for a search to be continued."""
+class Document(Provenance):
+    """What was searched for, and how."""
 
+    preset: str
+    score: str  # what a score is, in words
+    command: str
+    device: str
     experiment: str
     agent: str  # that is searched for
     settings: dict[str, Any]
     ranges: dict[str, Any]
     trials_a_round: int
     draw_seed: int
-
-
-class Document(Identity, Provenance):
-    preset: str
-    score: str  # what a score is, in words
-    command: str
-    device: str
 
 
 class SearchDocument(Document):

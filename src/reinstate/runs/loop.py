@@ -9,16 +9,16 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from types import FrameType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import jax
 
 from reinstate.errors import UserError, require_positive
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run, load_checkpoint
-from reinstate.runs.sinks import flat, open_sinks
+from reinstate.runs.sinks import Sinks, flat
 
 S = TypeVar("S")  # all that training carries from one epoch to the next
 M = TypeVar("M")  # what an epoch tells about itself
@@ -26,27 +26,33 @@ M = TypeVar("M")  # what an epoch tells about itself
 Row = dict[str, Any]  # a line of metrics.jsonl
 
 
-class Stopped(Exception):
+class Stopped(KeyboardInterrupt):
     """Work was interrupted by a signal, after saving what was done."""
 
 
-class Work(Protocol[S, M]):
+class Work(ABC, Generic[S, M]):
     """What the host loop runs, and what is done around each epoch, in this order."""
 
     label: str
     epochs: int
     advice: str  # how to continue after a stop
 
-    def compile(self, state: S) -> Callable[[S], tuple[S, M]]: ...
+    @abstractmethod
+    def compile(self, state: S) -> Callable[[S], tuple[S, M]]:
+        """Compile an epoch."""
 
     def check(self, epoch: int, metrics: M, before: S) -> None:
         """Raise if the epoch went wrong; `before` is the last good state."""
 
+    @abstractmethod
     def record(self, epoch: int, metrics: M, seconds: float) -> str:
         """Keep what the epoch brought; return it in words, for the progress bar."""
 
     def save(self, epoch: int, state: S, stopping: bool) -> None:
         """Save the state if it is time to, and always if the loop is about to stop."""
+
+    def stopped(self, epoch: int) -> Stopped:
+        return Stopped(f"{self.label} stopped after epoch {epoch} of {self.epochs}: {self.advice}")
 
 
 def run_epochs(
@@ -72,15 +78,11 @@ def run_epochs(
             stopping = bool(stop)  # asked once: a signal from here on waits for the next epoch
             work.save(epoch, state, stopping)
             if stopping and epoch < work.epochs:
-                raise Stopped(stop_message(work, epoch))
+                raise work.stopped(epoch)
     return state, compile_seconds
 
 
-def stop_message(work: Work[S, M], epoch: int) -> str:
-    return f"{work.label} stopped after epoch {epoch} of {work.epochs}: {work.advice}"
-
-
-class RunWork(ABC, Generic[S, M]):
+class RunWork(Work[S, M]):
     """Work kept in a run: one row per epoch, and a checkpoint every so many epochs."""
 
     advice = "--resume continues"
@@ -102,9 +104,6 @@ class RunWork(ABC, Generic[S, M]):
         self.state, self.rows = restore(run, init)
 
     @abstractmethod
-    def compile(self, state: S) -> Callable[[S], tuple[S, M]]: ...
-
-    @abstractmethod
     def broken(self, metrics: M) -> str | None:
         """Name what is not finite, if anything is."""
 
@@ -119,11 +118,11 @@ class RunWork(ABC, Generic[S, M]):
     def train(self, track: Sequence[str] = ()) -> float:
         """Train to the last epoch; return the seconds of compiling."""
         done = len(self.rows)
-        sinks = open_sinks(track, self.run, self.label, done, self.reporter)
-        with signals(self.reporter) as stop, sinks as self.sinks:
+        self.sinks = Sinks(track, self.run, self.label, done, self.reporter)
+        with signals(self.reporter) as stop, closing(self.sinks):
             self.state, seconds = run_epochs(self, self.state, done, self.reporter, stop)
             if stop:
-                raise Stopped(stop_message(self, self.epochs))
+                raise self.stopped(self.epochs)
         return seconds
 
     def check(self, epoch: int, metrics: M, before: S) -> None:

@@ -9,8 +9,7 @@ the classes here are.
 """
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
@@ -101,47 +100,39 @@ def require_sinks(names: Sequence[str]) -> None:
             )
 
 
-@contextmanager
-def open_sinks(
-    names: Sequence[str], run: Run, label: str, done: int, reporter: Reporter
-) -> Iterator["Sinks"]:
-    """Open the sinks of a run, and close them whatever happens."""
-    require_sinks(names)
-    sinks = Sinks({}, reporter)
-    try:
+class Sinks:
+    """The sinks of a run; one that fails after it was opened is dropped with a warning."""
+
+    def __init__(
+        self, names: Sequence[str], run: Run, label: str, done: int, reporter: Reporter
+    ) -> None:
+        require_sinks(names)
+        self.opened: dict[str, Sink] = {}
+        self.reporter = reporter
         for name in dict.fromkeys(names):
             try:
-                sinks.opened[name] = SINKS[name](run.path, label, run.read_config(), done)
+                self.opened[name] = SINKS[name](run.path, label, run.read_config(), done)
             except Exception as error:  # whatever a service raises: no network, not logged in
-                raise UserError(
-                    f"cannot open {name} ({_words(error)}): leave --track out"
-                ) from error
-        yield sinks
-    finally:
-        for name in list(sinks.opened):
-            sinks.attempt(name, "close")
-
-
-class Sinks:
-    """The open sinks of a run."""
-
-    def __init__(self, opened: dict[str, Sink], reporter: Reporter) -> None:
-        self.opened, self.reporter = opened, reporter
+                self.close()
+                words = f"cannot open {name} ({_words(error)}): leave --track out"
+                raise UserError(words) from error
 
     def write(self, epoch: int, values: Mapping[str, float]) -> None:
-        for name in list(self.opened):
-            self.attempt(name, "write", epoch, values)
+        self._each(lambda sink: sink.write(epoch, values))
 
-    def attempt(self, name: str, method: str, *arguments: Any) -> None:
-        """Call a sink; if it fails, warn and do without it."""
-        try:
-            getattr(self.opened[name], method)(*arguments)
-        except Exception as error:
-            del self.opened[name]
-            self.reporter.note(
-                f"{name} failed ({_words(error)}): training goes on without it;"
-                " metrics.jsonl has every epoch"
-            )
+    def close(self) -> None:
+        self._each(lambda sink: sink.close())
+
+    def _each(self, do: Callable[[Sink], None]) -> None:
+        for name, sink in list(self.opened.items()):
+            try:
+                do(sink)
+            except Exception as error:
+                del self.opened[name]
+                self.reporter.note(
+                    f"{name} failed ({_words(error)}): training goes on without it;"
+                    " metrics.jsonl has every epoch"
+                )
 
 
 def flat(row: Mapping[str, Any], seeds: Sequence[int]) -> dict[str, float]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from reinstate.agent import Maker
 from reinstate.devices import over_seeds
 from reinstate.learner import EpochMetrics, TrainState
 from reinstate.runs.loop import Row, RunWork, Stopped
@@ -15,7 +16,7 @@ from reinstate.runs.run import Run
 from reinstate.runs.sinks import require_sinks
 from reinstate.settings import Settings
 
-__all__ = ["Stopped", "Trained", "train"]
+__all__ = ["Stopped", "Trained", "label_of", "train"]
 
 
 class Trained(NamedTuple):
@@ -29,8 +30,13 @@ class Trained(NamedTuple):
         return self.metrics[-1]["steps"] / sum(row["seconds"] for row in self.metrics)
 
 
+def label_of(agent: str | Maker) -> str:
+    """Name an agent that may have no name."""
+    return agent if isinstance(agent, str) else getattr(agent, "__name__", type(agent).__name__)
+
+
 def train(
-    agent: str,
+    agent: str | Maker,
     settings: Settings,
     run: Run,
     reporter: Reporter,
@@ -45,7 +51,7 @@ def train(
     work = AgentWork(agent, settings, run, reporter, checkpoint_every)
     done = len(work.rows)
     if done >= work.epochs:
-        reporter.note(f"{agent}: already trained, {work.epochs} epochs in {run.path}")
+        reporter.note(f"{work.label}: already trained, {work.epochs} epochs in {run.path}")
         return Trained(work.state, work.rows, 0.0, 0.0)
     compile_seconds = work.train(track)
     train_seconds = sum(row["seconds"] for row in work.rows[done:])
@@ -58,12 +64,19 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
     learning_rate = "--learner.learning-rate"
 
     def __init__(
-        self, agent: str, settings: Settings, run: Run, reporter: Reporter, checkpoint_every: int
+        self,
+        agent: str | Maker,
+        settings: Settings,
+        run: Run,
+        reporter: Reporter,
+        checkpoint_every: int,
     ) -> None:
         self.learner, self.seeds = settings.make_learner(agent), settings.seed_range
         self.steps = self.learner.steps_per_epoch * settings.seeds  # per epoch
         init = partial(over_seeds(self.learner.init, settings.seeds), jnp.array(self.seeds))
-        super().__init__(run, reporter, agent, settings.learner.epochs, checkpoint_every, init)
+        super().__init__(
+            run, reporter, label_of(agent), settings.learner.epochs, checkpoint_every, init
+        )
 
     def compile(self, state: TrainState) -> Callable[[TrainState], tuple[TrainState, EpochMetrics]]:
         train_epoch = over_seeds(self.learner.train_epoch, len(self.seeds))

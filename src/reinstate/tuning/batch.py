@@ -10,7 +10,7 @@ import numpy as np
 
 from reinstate.devices import over_seeds
 from reinstate.learner import EpochMetrics, Rates, TrainState
-from reinstate.runs.loop import run_epochs
+from reinstate.runs.loop import Work, run_epochs
 from reinstate.runs.progress import Reporter
 from reinstate.settings import Settings
 
@@ -67,8 +67,8 @@ class CandidateBatch:
         return Scores(reward, work.seconds, start_seconds + compile_seconds)
 
 
-class Round:
-    """One training of a batch, as the host loop runs it."""
+class Round(Work[TrainState, EpochMetrics]):
+    """One training of a batch. A candidate that fails has no score; the others go on."""
 
     advice = "rounds finished before are kept, and the same command continues"
 
@@ -83,9 +83,6 @@ class Round:
     def compile(self, state: TrainState) -> Callable[[TrainState], tuple[TrainState, EpochMetrics]]:
         return partial(self.batch.compile(self.rates, state), self.rates)
 
-    def check(self, epoch: int, metrics: EpochMetrics, before: TrainState) -> None:
-        """A candidate that fails has no score; the others go on."""
-
     def record(self, epoch: int, metrics: EpochMetrics, seconds: float) -> str:
         self.seconds += seconds
         reward = np.asarray(metrics.reward)
@@ -93,6 +90,3 @@ class Round:
         self.finite &= np.asarray(metrics.finite)
         best = reward[self.finite].max() if self.finite.any() else float("nan")
         return f"best reward {best:.2f}  {self.steps / seconds:,.0f} steps/s"
-
-    def save(self, epoch: int, state: TrainState, stopping: bool) -> None:
-        """A round is kept as a whole, by the search."""

@@ -31,7 +31,7 @@ from reinstate.tuning.batch import TAIL, CandidateBatch, Scores
 from reinstate.tuning.ranges import Candidate, Ranges, as_options, preset_candidate, rates_of
 
 SCORE = (
-    f"mean reward an episode over the last {TAIL:.0%} of training epochs, mean over seeds;"
+    f"mean reward per episode over the last {TAIL:.0%} of training epochs, mean over seeds;"
     " a setting whose loss or weights were not finite in any seed has none"
 )
 
@@ -94,8 +94,9 @@ def search(
             if (agent, number) == missing[-1]:
                 _draw(document, experiment, out)
             if stop:
-                done = f"round {number + 1} of {agent}"
-                raise Stopped(f"stopped after {done}: the same command continues")
+                raise Stopped(
+                    f"stopped after round {number + 1} of {agent}: the same command continues"
+                )
     if not (out / "search.svg").exists():  # an earlier call may have failed to draw it
         _draw(document, experiment, out)
     return document

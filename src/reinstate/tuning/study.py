@@ -113,7 +113,7 @@ def study(
     document = cast(StudyDocument, found | {**provenance(), "device": devices.describe()})
     write_json(out / "search.json", document)  # whose folder this is, before it fills
 
-    def run(values: Values) -> float | None:
+    def run(values: Values) -> float:
         folder = ",".join(f"{name}={value}" for name, value in values.items())
         varied = with_values(settings, values)
         reporter.note(folder)
@@ -122,7 +122,7 @@ def study(
         )
         _add_trial(document, values, folder, found)
         write_json(out / "search.json", document)
-        return found["best"]["reward"] if found["best"] else None
+        return _reward(found)
 
     _optimize(optuna, out / "journal.log", wanted, asked.seed, run)
     return document
@@ -130,23 +130,17 @@ def study(
 
 def _add_trial(document: StudyDocument, values: Values, folder: str, found: SearchDocument) -> None:
     """Put a trial into the document, the best first."""
+    kept = {"best": found["best"], "standing": found["standing"], "seconds": found["seconds"]}
     rows = [row for row in document["studied"] if row["folder"] != folder]
-    rows.append(
-        {
-            "values": values,
-            "folder": folder,
-            "best": found["best"],
-            "standing": found["standing"],
-            "seconds": found["seconds"],
-        }
-    )
-
-    def reward(row: Studied) -> float:
-        best = row["best"]["reward"] if row["best"] else None
-        return -math.inf if best is None else best
-
-    rows.sort(key=reward, reverse=True)
+    rows.append(cast(Studied, {"values": values, "folder": folder, **kept}))
+    rows.sort(key=_reward, reverse=True)
     document["studied"], document["best"] = rows, rows[0]
+
+
+def _reward(row: Studied | SearchDocument) -> float:
+    """Return the best reward of a search; a search that found nothing finite comes last."""
+    reward = row["best"] and row["best"]["reward"]
+    return -math.inf if reward is None else reward
 
 
 def _optuna() -> Any:
@@ -160,7 +154,7 @@ def _optuna() -> Any:
 
 
 def _optimize(
-    optuna: Any, journal: Path, wanted: Study, seed: int, run: Callable[[Values], float | None]
+    optuna: Any, journal: Path, wanted: Study, seed: int, run: Callable[[Values], float]
 ) -> None:
     """Run trials until the journal has as many as wanted, those of earlier calls included."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # it logs every interruption in full
@@ -178,12 +172,13 @@ def _optimize(
     def objective(trial: Any) -> float:
         values = {name: trial.suggest_categorical(name, c) for name, c in wanted.vary.items()}
         reward = run(values)
-        if reward is None:
+        if reward == -math.inf:
             raise optuna.TrialPruned("no setting stayed finite")
         return reward
 
     # Proposals may repeat, so only the waiting trials tell which combinations are left.
-    waiting, finished = _in_state(optuna, known, "WAITING"), _finished(optuna, known)
+    waiting = _in_state(optuna, known, "WAITING")
+    finished = _in_state(optuna, known, "COMPLETE", "PRUNED")
     left = len(waiting) if wanted.exhaustive else wanted.trials - len(finished)
     if left > 0:
         known.optimize(objective, n_trials=left)
@@ -195,15 +190,11 @@ def _in_state(optuna: Any, known: Any, *names: str) -> list[Any]:
     return trials
 
 
-def _finished(optuna: Any, known: Any) -> list[Any]:
-    return _in_state(optuna, known, "COMPLETE", "PRUNED")
-
-
 def _enqueue(optuna: Any, known: Any, wanted: Study) -> None:
     """Queue what comes before any proposal: the trial that an interrupted call was at, which would
     otherwise count as done, and every combination if there are enough trials.
     """
-    settled = [trial.params for trial in _finished(optuna, known)]
+    settled = [trial.params for trial in _in_state(optuna, known, "COMPLETE", "PRUNED")]
     waiting = _in_state(optuna, known, "WAITING")
     settled += [trial.system_attrs.get("fixed_params") for trial in waiting]
     killed, stopped = (_in_state(optuna, known, name) for name in ("RUNNING", "FAIL"))
