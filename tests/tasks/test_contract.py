@@ -20,16 +20,15 @@ from tasks.known_drawings import recognise
 
 WORLDS: list[World] = [
     BarcodeBandits(),
-    BarcodeBandits(process="urn", alpha=1.5, num_contexts=4, repeats=5, trial_input=True),
-    BarcodeBandits(num_arms=3, pulls=4, num_contexts=2, repeats=3, mapping="independent"),
+    BarcodeBandits(
+        num_arms=3, pulls=4, mapping="independent", process="urn", alpha=1.5, trial_input=True
+    ),
     WaterMaze(),
-    WaterMaze(height=3, width=5, process="urn", num_contexts=4, repeats=5, goals="independent"),
-    WaterMaze(height=1, width=6, steps=7, num_contexts=3, start="anywhere"),
+    WaterMaze(height=1, width=6, steps=7, goals="independent", start="anywhere", process="urn"),
     EpisodicTwoStep(),
     EpisodicTwoStep(uncued=5, cued=3, cues="once", p_common=0.7, barcode_length=4),
     OmniglotBandits(),
     OmniglotBandits(num_contexts=4, repeats=3, num_arms=4, held_out=0),
-    CompositionalBandits(num_classes=8, repeats=3, stimuli="barcodes"),
     CompositionalBandits(num_classes=6, repeats=2, stored="both"),
     CompositionalBandits(num_classes=4, repeats=2, stimuli="barcodes", query="low", exchange=0.5),
 ]
@@ -134,6 +133,10 @@ def test_lanes_draw_different_epochs(contexts: np.ndarray) -> None:
     assert not np.array_equal(contexts[0], contexts[1])
 
 
+ONE_OF_EACH_KIND = {type(world): world for world in WORLDS}.values()
+
+
+@pytest.mark.parametrize("world", ONE_OF_EACH_KIND, ids=describe, indirect=True)
 def test_the_same_key_gives_the_same_epoch_alone_or_in_a_batch(world: World, epochs: Any) -> None:
     batched = jax.jit(jax.vmap(world.sample_epoch))(keys(LANES))
     jax.tree.map(np.testing.assert_array_equal, batched, epochs)

@@ -70,39 +70,42 @@ def test_worth_is_the_mean_reward_of_a_first_action(record: Any) -> None:
     assert np.corrcoef(chosen.ravel(), record.reward.sum(-1).ravel())[0, 1] > 0.3
 
 
-def first_look(world: EpisodicTwoStep, episode: int) -> tuple[Any, Any]:
-    task: Any = jax.tree.map(lambda x: x[episode], world.sample_epoch(jax.random.key(0)))
-    return task, world.reset(jax.random.key(1), task)
+def sample(world: EpisodicTwoStep, epochs: int = 1) -> Any:
+    """Epochs of tasks, (epochs, episodes, …), compiled as a whole."""
+    keys = jax.random.split(jax.random.key(0), epochs)
+    return jax.tree.map(np.asarray, jax.jit(jax.vmap(world.sample_epoch))(keys))
+
+
+def look_at_each_stage(task: Any) -> list[tuple[Any, Any]]:
+    """States of an episode and what is observed there."""
+    states = [WORLD.reset(jax.random.key(1), task)]
+    for seed, action in ((2, 1), (3, 0)):
+        states.append(WORLD.step(jax.random.key(seed), task, states[-1], jnp.array(action))[0])
+    return [(state, WORLD.observe(task, state)) for state in states]
 
 
 def test_what_is_seen_at_each_stage() -> None:
-    task, state = first_look(WORLD, 3)
-    features, shown = WORLD.observe(task, state)
-    assert shown == -1 and not features.any()
-    state, _ = WORLD.step(jax.random.key(2), task, state, jnp.array(1))
-    features, shown = WORLD.observe(task, state)
-    assert shown == 1 and features[state.reached] == 1 == features.sum()
-    state, _ = WORLD.step(jax.random.key(3), task, state, jnp.array(0))
-    features, shown = WORLD.observe(task, state)
-    assert shown == 1 and not features.any()
-    cued, state = first_look(WORLD, 15)
-    assert WORLD.observe(cued, state).context == 0
-    own: Any = WORLD.sample_epoch(jax.random.key(0)).context
-    np.testing.assert_array_equal(WORLD.contexts(cued)[0], own[int(cued.cue_episode)])
-    np.testing.assert_array_equal(WORLD.contexts(cued)[1], own[15])
+    tasks = sample(WORLD)
+    uncued, cued = (jax.tree.map(lambda x, n=n: x[0, n], tasks) for n in (3, 15))
+    look = jax.jit(look_at_each_stage)
+    (_, first), (state, second), (_, outcome) = look(uncued)
+    assert first.context == -1 and not first.features.any()
+    assert second.context == 1 and second.features[state.reached] == 1 == second.features.sum()
+    assert outcome.context == 1 and not outcome.features.any()
+    assert look(cued)[0][1].context == 0
+    contexts, own = WORLD.contexts(cued), tasks.context[0]
+    np.testing.assert_array_equal(contexts, own[[int(cued.cue_episode), 15]])
 
 
 def test_cues_may_come_at_most_once() -> None:
     world = EpisodicTwoStep(uncued=6, cued=6, cues="once", barcode_length=5)
-    for seed in range(3):
-        cue = np.asarray(world.sample_epoch(jax.random.key(seed)).cue_episode)
+    for cue in sample(world, 3).cue_episode:
         assert sorted(cue[6:]) == list(range(6))
 
 
 def test_the_classic_task_has_no_cue() -> None:
     world = EpisodicTwoStep(uncued=8, cued=0)
-    tasks = world.sample_epoch(jax.random.key(0))
-    assert world.episodes_per_epoch == 8 and (tasks.cue_episode == NO_CUE).all()
+    assert world.episodes_per_epoch == 8 and (sample(world).cue_episode == NO_CUE).all()
 
 
 @pytest.mark.parametrize(
