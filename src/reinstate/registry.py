@@ -72,7 +72,13 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def name_of(self, thing: Any) -> str | None:
         """Find the name under which a thing is known, if it has one."""
-        return next((name for name in self if self[name] is thing), None)
+        for name in self:
+            try:
+                if self[name] is thing:
+                    return name
+            except UserError:  # somebody's package is broken: not the one that brought this thing
+                continue
+        return None
 
     def _entry_points(self) -> dict[str, EntryPoint]:
         return {point.name: point for point in entry_points(group=GROUPS[self.kind])}

@@ -98,6 +98,17 @@ STANDARD_CHARTS: Charts = {
 }
 
 
+def usual_settings(task: World) -> Settings[World, DND]:
+    """Return the settings of a task for which nobody has chosen any."""
+    writes = task.episodes_per_epoch * task.writes_per_episode
+    return Settings(task=task, seeds=4, memory=DND(capacity=writes), learner=LEARNER)
+
+
+def plain_experiment(name: str, task: World) -> "Experiment":
+    """Make an experiment of a task that comes without one: the usual agents, and no claims."""
+    return Experiment(name, type(task), presets={"quick": usual_settings(task)})
+
+
 @dataclass(frozen=True)
 class Experiment:
     """All that the command needs to know of an experiment. A name and a world are enough."""
@@ -132,8 +143,7 @@ class Experiment:
             if not getattr(self, name):
                 object.__setattr__(self, name, default)
         if not self.presets:
-            quick: Settings[World, DND] = Settings(task=self.world(), seeds=4, learner=LEARNER)
-            object.__setattr__(self, "presets", {"quick": quick})
+            object.__setattr__(self, "presets", {"quick": usual_settings(self.world())})
 
     def preset(self, name: str) -> Settings:
         """Look a preset up."""

@@ -33,7 +33,7 @@ def rejudge_file(path: Path) -> Results:
 def rejudge(document: Results) -> Results:
     """Return the same results with this version's intervals, shares and checks, and its name."""
     experiment = find_experiment(document["experiment"])
-    agents, baselines = (_renewed(document[name]) for name in ("agents", "baselines"))  # type: ignore[literal-required]
+    agents, baselines = (_renewed(document[name]) for name in ("agents", "baselines"))
     optimum, program = document["optimum"], provenance()
     add_shares(experiment, agents, optimum)
     return {

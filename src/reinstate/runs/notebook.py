@@ -1,0 +1,224 @@
+"""The front door for notebooks and scripts: train, look, judge, save, load.
+
+import reinstate
+from reinstate.tasks.bandits import BarcodeBandits
+
+trained = reinstate.train(BarcodeBandits(), "epl2rl", seeds=2, epochs=60)
+trained.rewards                      # (epochs, seeds), while learning
+trained.evaluate()["reward"]         # frozen weights, fresh tasks
+trained.save("runs/mine")
+reinstate.load("runs/mine").figure()
+reinstate.load("results/barcode-bandits").checks
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import jax
+import numpy as np
+
+from reinstate.agent import AGENTS, Maker, Network
+from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores, read_document
+from reinstate.errors import UserError
+from reinstate.evaluation import Condition, Record
+from reinstate.experiments import experiment_of, find_experiment
+from reinstate.experiments.base import Experiment, plain_experiment
+from reinstate.figures import mpl
+from reinstate.files import write_json
+from reinstate.learner import A2C, TrainState
+from reinstate.memory import Memory
+from reinstate.runs.judge import Evaluator
+from reinstate.runs.loop import Row
+from reinstate.runs.progress import Reporter
+from reinstate.runs.reproduce import curve_of
+from reinstate.runs.run import Run, open_run, start_run
+from reinstate.runs.training import label_of
+from reinstate.runs.training import train as train_run
+from reinstate.settings import Settings, recorded_settings
+from reinstate.tasks.base import World
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+T = TypeVar("T")
+
+
+def train(
+    world: World,
+    agent: str | Maker = "epl2rl",
+    *,
+    seeds: int = 1,
+    preset: str = "quick",
+    epochs: int | None = None,
+    lanes: int | None = None,
+    network: Network | None = None,
+    memory: Memory | None = None,
+    learner: A2C | None = None,
+    out: str | Path | None = None,
+    track: Sequence[str] = (),
+    quiet: bool = False,
+) -> "TrainedAgent":
+    """Train an agent in a world: one of ours by name, or any way to make one.
+
+    What is not given comes from the preset of the world's experiment. With `out` the run is kept
+    on disk from the start, and a call that was interrupted is continued by the same call; without,
+    nothing is written until `save`.
+    """
+    experiment = experiment_of(type(world)) or plain_experiment(type(world).__name__, world)
+    settings = replace(experiment.preset(preset), task=world, seeds=seeds)
+    settings = _changed(settings, network=network, memory=memory, learner=learner)
+    settings = replace(settings, learner=_changed(settings.learner, epochs=epochs, lanes=lanes))
+    reporter = Reporter(quiet=quiet)
+    if out is None:
+        with TemporaryDirectory(prefix="reinstate-") as folder:
+            found = train_run(agent, settings, Run(Path(folder)), reporter, track=track)
+    else:
+        run = _start_run(experiment, agent, settings, Path(out), resume=True)
+        found = train_run(agent, settings, run, reporter, track=track)
+    return TrainedAgent(experiment, agent, settings, found.state, found.metrics)
+
+
+def load(path: str | Path) -> "TrainedAgent | RecordedResults":
+    """Load what is on disk: a run that `train` left, or results that `reproduce` left."""
+    path = Path(path)
+    if not Run(path).exists:
+        file = path / "results.json" if path.is_dir() else path
+        return RecordedResults(read_document(Results, file), file)
+    run, (experiment, agent, settings) = Run(path), open_run(path)
+    state = Evaluator(experiment, agent, settings).load(run)
+    return TrainedAgent(experiment, agent, settings, state, run.read_metrics())
+
+
+@dataclass(frozen=True)
+class TrainedAgent:
+    """An agent with its weights, one set per seed, and how it came by them."""
+
+    experiment: Experiment
+    agent: str | Maker
+    settings: Settings
+    state: TrainState  # every leaf with a leading axis of seeds
+    metrics: list[Row]  # one row per epoch
+
+    def __repr__(self) -> str:
+        label, world = label_of(self.agent), type(self.settings.task).__name__
+        last = np.mean(self.rewards[-1]) if self.metrics else float("nan")
+        return (
+            f"TrainedAgent({label} in {world}, {self.settings.seeds} seeds,"
+            f" {len(self.metrics)} epochs, {last:.2f} reward per episode in the last)"
+        )
+
+    @property
+    def rewards(self) -> np.ndarray:
+        """Reward per episode while learning, (epochs, seeds)."""
+        return np.array([row["reward"] for row in self.metrics])
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return Evaluator(self.experiment, self.agent, self.settings)
+
+    def player(self, seed: int = 0) -> Any:
+        """Return the agent of one seed, to be called step by step."""
+        params = jax.tree.map(lambda leaf: leaf[seed], self.state.params)
+        return self._evaluator.learner.agent(params)
+
+    def record(self, world: World | None = None, memory: Memory | None = None) -> Record:
+        """Play with frozen weights on fresh tasks; by default as in the experiment's verdict."""
+        usual = self._evaluator.condition
+        condition = Condition(world or usual.world, memory or usual.memory)
+        return self._evaluator.record(self.state, condition)
+
+    def evaluate(self) -> Scores:
+        """Judge with frozen weights, as `reinstate evaluate` does."""
+        return self._evaluator.verdict(self.state)
+
+    def figure(self) -> "Figure":
+        """Draw reward while learning."""
+        agent: Any = {"curve": curve_of(self.metrics, self.settings.task.episodes_per_epoch)}
+        return _figure(self.experiment, {label_of(self.agent): agent}, "training-curves")
+
+    def save(self, path: str | Path) -> None:
+        """Write a run that `reinstate.load`, `reinstate evaluate` and `report` can read."""
+        run = _start_run(self.experiment, self.agent, self.settings, Path(path), resume=False)
+        run.write_metrics(self.metrics)
+        run.save_checkpoint(self.state, len(self.metrics))
+        write_json(run.evaluation_path, self.evaluate())
+
+
+@dataclass(frozen=True)
+class RecordedResults:
+    """Results of a reproduction; `document` is all that results.json holds."""
+
+    document: Results
+    path: Path
+
+    def __repr__(self) -> str:
+        held = sum(check["holds"] for check in self.checks)
+        rewards = [f"{n} {a['reward']['mean']:.3g}" for n, a in self.agents.items()]
+        return (
+            f"RecordedResults({self.document['experiment']}, {self.document['preset']} preset:"
+            f" {', '.join(rewards)}; {held} of {len(self.checks)} checks hold)"
+        )
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment that these are results of."""
+        return find_experiment(self.document["experiment"])
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that all its agents share."""
+        return recorded_settings(self.experiment.world, self.document["settings"])
+
+    @property
+    def agents(self) -> dict[str, AgentResults]:
+        """The verdict on each agent, by name."""
+        return self.document["agents"]
+
+    @property
+    def checks(self) -> list[CheckRow]:
+        """The paper's statements, tested."""
+        return self.document["checks"]
+
+    def rewards(self) -> dict[str, np.ndarray]:
+        """Return every agent's reward per episode, frozen weights, (seeds,)."""
+        return {name: np.array(a["reward"]["per_seed"]) for name, a in self.agents.items()}
+
+    def figure(self, name: str = "training-curves") -> "Figure":
+        """Draw one of the experiment's figures, by the name of its file."""
+        if name not in self.experiment.charts:
+            raise UserError(f"{name!r} is no figure of it: {', '.join(self.experiment.charts)}")
+        return mpl.draw(self.experiment.charts[name](self.document), self.experiment.title)
+
+
+def _changed(settings: T, **given: Any) -> T:
+    """Replace what is given."""
+    known = {name: value for name, value in given.items() if value is not None}
+    return replace(settings, **known)  # type: ignore[type-var]
+
+
+def _figure(experiment: Experiment, agents: Mapping[str, AgentResults], name: str) -> "Figure":
+    """Draw a figure of agents that no reproduction has put beside an optimum."""
+    document: Any = {"agents": agents, "optimum": {}, "baselines": {}, "reference_lines": {}}
+    return mpl.draw(experiment.charts[name](document), experiment.title)
+
+
+def _start_run(
+    experiment: Experiment, agent: str | Maker, settings: Settings, out: Path, resume: bool
+) -> Run:
+    """Start a run on disk, if world and agent have names by which a file can bring them back."""
+    name = agent if isinstance(agent, str) else AGENTS.name_of(agent)
+    known = experiment_of(experiment.world)
+    for kind, label, found in (
+        ("task", experiment.world.__name__, known),
+        ("agent", label_of(agent), name),
+    ):
+        if found is None:
+            raise UserError(
+                f"{kind} {label} has no name by which a file could bring it back: call"
+                f' reinstate.register("{kind}", NAME, {label}) first'
+            )
+    return start_run(experiment, str(name), settings, out, resume)

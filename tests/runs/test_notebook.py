@@ -1,0 +1,139 @@
+"""The front door: train, look, judge, save and load in a notebook."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import reinstate
+from reinstate import DND, Network, RecordedResults, TrainedAgent, UserError
+from reinstate.agent import AGENTS, Wiring
+from reinstate.runs.notebook import load, train
+from reinstate.tasks.bandits import BarcodeBandits
+from tiny import TINY, contents
+
+RESULTS = Path(__file__).parents[2] / "results"
+HOW: dict[str, Any] = {
+    "seeds": 2,
+    "network": TINY.network,
+    "memory": TINY.memory,
+    "learner": TINY.learner,
+    "quiet": True,
+}
+
+
+@pytest.fixture(scope="module")
+def trained() -> TrainedAgent:
+    return train(TINY.task, "epl2rl", **HOW)
+
+
+@pytest.fixture(scope="module")
+def saved(trained: TrainedAgent, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("saved") / "run"
+    trained.save(path)
+    return path
+
+
+def test_what_is_not_given_comes_from_the_preset(trained: TrainedAgent) -> None:
+    assert trained.settings == replace(TINY, evaluation=trained.settings.evaluation)
+    assert trained.experiment.name == "barcode-bandits"
+    assert trained.rewards.shape == (4, 2)  # epochs and seeds
+    assert repr(trained).startswith("TrainedAgent(epl2rl in BarcodeBandits, 2 seeds, 4 epochs, ")
+
+
+def test_it_is_what_the_command_trains(trained: TrainedAgent, tmp_path: Path) -> None:
+    kept = train(TINY.task, "epl2rl", out=tmp_path / "run", **HOW)
+    jax.tree.map(np.testing.assert_array_equal, trained.state.params, kept.state.params)
+    before = contents(tmp_path)
+    again = train(TINY.task, "epl2rl", out=tmp_path / "run", **HOW)  # continues: nothing to do
+    assert len(again.metrics) == 4 and contents(tmp_path) == before
+
+
+def test_a_run_comes_back_as_it_was(trained: TrainedAgent, saved: Path) -> None:
+    back = load(saved)
+    assert isinstance(back, TrainedAgent)
+    assert (back.agent, back.settings, back.metrics) == (
+        "epl2rl",
+        trained.settings,
+        trained.metrics,
+    )
+    np.testing.assert_array_equal(back.record().action, trained.record().action)
+    assert back.evaluate()["reward"] == trained.evaluate()["reward"]
+    with pytest.raises(UserError, match="already holds a run"):
+        trained.save(saved)
+
+
+def test_the_command_reads_what_was_saved(saved: Path, command: Any) -> None:
+    assert command(f"report {saved} --out page.html").code == 0
+
+
+def test_it_plays_in_another_world(trained: TrainedAgent) -> None:
+    longer = replace(TINY.task, pulls=5)
+    assert trained.record(longer).action.shape[-1] == 5
+    player = trained.player(seed=1)
+    assert player.value_size == TINY.network.hidden_size
+
+
+def test_figures(trained: TrainedAgent) -> None:
+    (axes,) = trained.figure().axes
+    assert axes.get_ylabel() == "reward per episode"
+
+
+def test_recorded_results_are_objects() -> None:
+    found = load(RESULTS / "barcode-bandits")
+    assert isinstance(found, RecordedResults)
+    assert found.rewards()["epl2rl"].shape == (3,) and found.rewards()["epl2rl"].min() > 8
+    assert found.settings == found.experiment.preset("paper")
+    assert "barcode-bandits, paper preset: epl2rl 8.2" in repr(found)
+    assert len(found.checks) == len(found.document["checks"])
+    assert found.figure().axes and found.figure("regret").axes
+    with pytest.raises(UserError, match="'maze' is no figure of it: training-curves"):
+        found.figure("maze")
+
+
+def test_an_agent_without_a_name_can_be_trained_but_not_saved(tmp_path: Path) -> None:
+    nameless = Wiring("the gate, and the context too", sees_context=True, route="gate")
+    found = train(TINY.task, nameless, **HOW)
+    with pytest.raises(UserError, match=r'agent Wiring has no name .* reinstate.register\("agent"'):
+        found.save(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert AGENTS.name_of(nameless) is None
+
+
+def test_a_memory_without_a_name_is_never_saved_as_something_else(tmp_path: Path) -> None:
+    """A subclass used to come back from disk as a plain DND without a word."""
+
+    @dataclass(frozen=True)
+    class Forgetful(DND):
+        share: float = 0.5
+
+    forgetful = {**HOW, "memory": Forgetful(capacity=6)}
+    with pytest.raises(UserError, match=r'memory Forgetful has no name .*register\("memory"'):
+        train(TINY.task, "l2rl", out=tmp_path / "run", **forgetful)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_world_without_an_experiment(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Mine(BarcodeBandits):
+        """Bandits of mine."""
+
+    world = Mine(num_arms=3, pulls=3, num_contexts=3, repeats=2, barcode_length=4)
+    found = train(world, "l2rl", epochs=1, lanes=2, network=Network(hidden_size=4), quiet=True)
+    assert found.settings.memory == DND(capacity=6) and found.rewards.shape == (1, 1)
+    assert found.experiment.title == "Mine"
+    with pytest.raises(UserError, match=r'task Mine has no name .*register\("task", NAME, Mine\)'):
+        found.save(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_package_offers_all_this_at_its_top() -> None:
+    assert reinstate.train is train and reinstate.load is load
+    assert set(reinstate.__all__) <= set(dir(reinstate))
+    for name in reinstate.__all__:
+        assert getattr(reinstate, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'trian'"):
+        reinstate.trian  # noqa: B018
