@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from reinstate.cli.command import main
+from reinstate.cli import main
 
 
 class Said(NamedTuple):
@@ -28,10 +28,7 @@ def in_this_process(
 
     def run(line: str) -> Said:
         capfd.readouterr()
-        try:
-            code = main(line.split())
-        except SystemExit as stop:  # --help
-            code = int(stop.code or 0)
+        code = main(line.split())
         return Said(code, *capfd.readouterr())
 
     return run

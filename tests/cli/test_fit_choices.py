@@ -1,4 +1,4 @@
-"""`reinstate fit-choices`, as a user meets it."""
+"""`reinstate fit-choices`, `example-choices` and `recover-choices`, as a user meets them."""
 
 import csv
 import json
@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from reinstate.choices.tables import COLUMNS
-from reinstate.cli import fit_choices as commands_choices
-from reinstate.cli.options import pairs
-from reinstate.figures import common as figures
+from reinstate.cli import recover_choices
+from reinstate.cli.fit_choices import pairs
+from reinstate.figures import mpl
 from reinstate.runs import choice_fits as fit_choices
 from reinstate.runs.choice_fits import example_rows
 from spoken import Command, Said, assert_refused
@@ -26,15 +26,14 @@ FILES |= {"stay.svg"}
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are drawn as drafts."""
-    save = figures.save
+    """Figures are empty files: drawing them takes longer than fitting."""
 
-    def draft(figure: Any, stem: Path) -> None:
-        figure.set_size_inches(1, 1)
-        figure.set_layout_engine("none")
-        save(figure, stem)
+    def save(drawings: Any, stem: Path) -> None:
+        assert list(drawings)
+        for kind in ("png", "svg"):
+            stem.with_suffix(f".{kind}").touch()
 
-    monkeypatch.setattr(figures, "save", draft)
+    monkeypatch.setattr(mpl, "save", save)
 
 
 def write(path: Path, rows: list[list[Any]], header: tuple[str, ...] = COLUMNS) -> None:
@@ -53,35 +52,33 @@ def test_help_teaches_the_table(command: Command) -> None:
     for column in COLUMNS:
         assert re.search(rf"^  {column} ", said.out, re.MULTILINE)
     for text in (
-        "reinstate fit-choices --example choices.csv\n",
+        "reinstate example-choices choices.csv\n",
         "--columns action=choice1 reward=win",
         "--model {one-back,learned,hierarchical}",
         "--skip-bad",
-        "--recovery DIR",
     ):
         assert text in said.out
-    assert "fit-choices FILE" in command("--help").out
 
 
 def test_the_example_in_the_repository_is_the_one_that_is_written(
     command: Command, tmp_path: Path
 ) -> None:
-    said = command("fit-choices --example choices.csv")
-    assert said == Said(0, "reinstate fit-choices choices.csv  fits it\n", "")
+    said = command("example-choices choices.csv")
+    assert said == Said(0, "next: reinstate fit-choices choices.csv  # fit it\n", "")
     recorded = ROOT / "examples" / "two-step-choices.csv"
     assert (tmp_path / "choices.csv").read_bytes() == recorded.read_bytes()
-    assert_refused(command("fit-choices --example choices.csv"), "choose another --example")
+    assert_refused(command("example-choices choices.csv"), "choose another FILE.csv")
 
 
 def test_the_example_fitted(command: Command, tmp_path: Path) -> None:
-    command("fit-choices --example choices.csv")
+    command("example-choices choices.csv")
     said = command("fit-choices choices.csv")
     assert said.code == 0 and said.err == "choices.csv: fitting\n"
-    assert max(map(len, said.out.splitlines()[:-1])) <= 80
+    assert max(map(len, said.out.splitlines()[:-2])) <= 80
     assert said.out.startswith("4 participants, 12 sessions, 1,200 episodes, 600 of them cued\n")
     out = tmp_path / "choice-fit" / "choices"
     assert {path.name for path in out.iterdir()} == FILES
-    assert said.out.endswith("(and .svg) are in choice-fit/choices\n")
+    assert "(and .svg) are in choice-fit/choices\nnext: reinstate recover-choices" in said.out
     document = json.loads((out / "fit.json").read_text())
     assert document["model"] == "one-back"
     (shown,) = re.findall(r"│ IMB +│ +(\S+) \[(\S+), (\S+)\] │", said.out)
@@ -159,7 +156,7 @@ def test_the_hierarchical_model(
         return {"rows": [], "fits": [{"seed": seed}], "group": group, "warnings": ["chains"]}
 
     monkeypatch.setattr("reinstate.choices.hierarchical.fit_hierarchical", sampled)
-    command("fit-choices --example choices.csv")
+    command("example-choices choices.csv")
     said = command("fit-choices choices.csv --model hierarchical --seed 7 --out out")
     assert said.code == 0 and "1.00 [0.50, 1.50] │\n" in said.out
     assert "sampling" in said.err and said.err.endswith("warning: chains\n")
@@ -171,13 +168,13 @@ def test_the_hierarchical_model(
 def test_recovery(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {}
 
-    def few(**settings: Any) -> dict[str, Any]:
+    def few(**settings: Any) -> Any:
         asked.update(settings)
         return real([{"IMB": 1.0}, {"EMB": 2.0}], sessions=3, **settings)
 
-    real = commands_choices.recovery
-    monkeypatch.setattr(commands_choices, "recovery", few)
-    said = command("fit-choices --recovery r --seed 3")
+    real = recover_choices.recovery
+    monkeypatch.setattr(recover_choices, "recovery", few)
+    said = command("recover-choices r --seed 3")
     assert said.code == 0 and re.match(r"\d+\.\d% of 20 intervals of 95% hold", said.out)
     found = {path.name for path in (tmp_path / "r").iterdir()}
     assert found == {"recovery.png", "recovery.svg", "recovery.csv", "recovery.json"}
@@ -185,8 +182,8 @@ def test_recovery(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     rows = read(tmp_path / "r" / "recovery.csv")
     assert {row["true"] for row in rows if row["strategy"] == "EMB"} == {"0.0", "2.0"}
     assert json.loads((tmp_path / "r" / "recovery.json").read_text())["seed"] == 3
-    assert_refused(command("fit-choices --recovery r"), "r is not empty")
-    said = command("fit-choices --recovery q --model learned --json")
+    assert_refused(command("recover-choices r"), "r is not empty")
+    said = command("recover-choices q --model learned --json")
     assert json.loads(said.out)["model"] == "learned" and asked["alpha"] == 0.5
 
 
@@ -196,7 +193,7 @@ GOOD: list[list[Any]] = [["a", 1, e, 0, "", e % 2, e // 2 % 2, e // 4 % 2] for e
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("", "fit-choices needs a table first: reinstate fit-choices FILE (--example FILE.csv"),
+        ("", "fit-choices needs FILE first (see reinstate fit-choices --help)"),
         ("absent.csv", "absent.csv cannot be read: No such file"),
         ("absent.parquet", "absent.parquet cannot be read: no such file"),
         (".", ". cannot be read: Is a directory"),
@@ -209,7 +206,7 @@ GOOD: list[list[Any]] = [["a", 1, e, 0, "", e % 2, e // 2 % 2, e // 4 % 2] for e
         ("good.csv --columns acton=x", "unknown column 'acton': did you mean action?"),
         ("good.csv --columns action=x", "has no column 'x' for action"),
         ("good.csv --columns action", "--columns takes pairs such as a=b, not 'action'"),
-        ("--columns action=x good.csv", "not 'good.csv'; a FILE comes before it"),
+        ("--columns action=x good.csv", "has no column 'x' for action"),
         ("good.csv --columns action=a action=b", "--columns gives action twice: a and b"),
         ("good.csv --common left=1", "--common names the action 'left'"),
         ("good.csv --common 0=1 1=1", "--common pairs both actions with the same state"),
@@ -219,12 +216,13 @@ GOOD: list[list[Any]] = [["a", 1, e, 0, "", e % 2, e // 2 % 2, e // 4 % 2] for e
         ("good.csv --out full", "full is not empty: choose another --out"),
         ("good.csv other.csv", "Unrecognized options: other.csv"),
         ("good.csv --outt x", "did you mean --out?"),
-        ("--example good.csv", "good.csv exists: choose another --example"),
-        ("--example x.parquet", "the example is a CSV file: name it x.csv"),
-        ("good.csv --example x.csv", "--example reads no table: leave out FILE"),
-        ("--recovery x --skip-bad --out y", "--recovery reads no table: leave out --skip-bad and"),
-        ("--recovery x --example y.csv", "--example reads no table: leave out --recovery"),
-        ("--recovery full", "full is not empty: choose another --recovery"),
+        ("example-choices", "example-choices needs FILE.csv first"),
+        ("example-choices good.csv", "good.csv exists: choose another FILE.csv"),
+        ("example-choices x.parquet", "the example is a CSV file: name it x.csv"),
+        ("example-choices x.csv --seed -1", "seed must lie between 0 and"),
+        ("recover-choices", "recover-choices needs DIR first"),
+        ("recover-choices full", "full is not empty: choose another DIR"),
+        ("recover-choices x --skip-bad", "Unrecognized options: --skip-bad"),
     ],
 )
 def test_a_mistake_is_one_line(command: Command, tmp_path: Path, line: str, message: str) -> None:
@@ -237,7 +235,7 @@ def test_a_mistake_is_one_line(command: Command, tmp_path: Path, line: str, mess
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("years of work")
     before = contents(tmp_path)
-    assert_refused(command(f"fit-choices {line}"), message)
+    assert_refused(command(line if "-choices" in line else f"fit-choices {line}"), message)
     assert contents(tmp_path) == before
     assert len(list(tmp_path.iterdir())) == 7
 
@@ -247,7 +245,7 @@ def test_a_reward_that_is_no_reward(command: Command, tmp_path: Path) -> None:
     said = command("fit-choices points.csv")
     assert_refused_at_length(said, "12 of 12 rows in points.csv are bad: mend them, or drop them")
     assert "line 2: reward is '0.5', expected 0 or 1" in said.err
-    assert_refused(command("fit-choices points.csv --skip-bad"), "has no good row left")
+    assert_refused(command("fit-choices points.csv --skip-bad"), "has no good row")
     assert [path.name for path in tmp_path.iterdir()] == ["points.csv"]
 
 
@@ -266,7 +264,7 @@ def test_what_is_not_installed_is_named(
     line: str,
     extra: str,
 ) -> None:
-    command("fit-choices --example choices.csv")
+    command("example-choices choices.csv")
     monkeypatch.setitem(sys.modules, module, None)
     said = command(f"fit-choices {line}")
     assert_refused(said, extra)

@@ -1,65 +1,105 @@
 """The command, as a user meets it: results on stdout, one line on stderr for a mistake."""
 
 import errno
+import importlib.metadata
 import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from reinstate import registry
 from reinstate.agent import AGENTS
-from reinstate.cli.options import peek
+from reinstate.cli import VERBS
+from reinstate.cli import list as list_verb
+from reinstate.cli.parsing import peek
+from reinstate.cli.tables import print_checks
+from reinstate.evaluation import Condition
 from reinstate.experiments import EXPERIMENTS
+from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
+from reinstate.memory import MEMORIES
 from reinstate.runs.run import Run
-from reinstate.settings import to_dict
-from spoken import Command, Said
+from reinstate.runs.sinks import SINKS
+from reinstate.settings import Settings, to_dict
+from reinstate.tasks.bandits import BarcodeBandits
+from spoken import Command, Said, assert_refused
 from tiny import ENVIRONMENT, OPTIONS, TINY, contents, trained_run
-
-
-def assert_refused(said: Said, message: str) -> None:
-    assert said.code == 2
-    assert said.out == ""
-    assert re.fullmatch(r"reinstate: .+\n", said.err), said.err  # one line
-    assert message in said.err
-
 
 # Help and list
 
 
 @pytest.mark.parametrize("line", ["", "--help", "-h", "help"])
-def test_help(command: Command, line: str) -> None:
+def test_help_has_every_verb_on_one_line(command: Command, line: str) -> None:
     said = command(line)
     assert said.code == 0 and said.err == ""
-    for verb in ("reproduce EXP", "reproduce all", "train", "evaluate", "rejudge", "tune", "list"):
-        assert f"\n  {verb}" in said.out
-    assert all(len(row) <= 100 for row in said.out.splitlines())
+    for verb, text in VERBS.items():
+        assert re.search(rf"^│   • {verb} +{re.escape(text)} *│$", said.out, re.MULTILINE)
+    assert "reinstate --tyro-write-completion bash FILE" in said.out
+    assert all(len(row) <= 80 for row in said.out.splitlines())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_every_verb(command: Command, verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fits into 80 columns, and is the same text at 200: no word is broken."""
+    lines = [f"{verb} --help"]
+    if verb in ("train", "reproduce", "tune", "optimum"):
+        lines.append(f"{verb} two-step --help")
+    for line in lines:
+        pages = {}
+        for columns in (80, 200):
+            monkeypatch.setenv("COLUMNS", str(columns))
+            said = command(line)
+            assert said.code == 0 and said.err == "" and "Traceback" not in said.out
+            assert max(map(len, said.out.splitlines())) <= columns
+            pages[columns] = sorted(re.sub("[─╭╮╰╯│]", " ", said.out).split())
+        assert pages[80] == pages[200]
+        assert pages[80][0] and f"reinstate {verb}" in said.out
+
+
+def test_every_option_has_help(command: Command) -> None:
+    for verb in VERBS:
+        line = f"{verb} water-maze" if verb in ("train", "reproduce", "tune", "optimum") else verb
+        line = {"pretrain": "pretrain omniglot", "watch": "watch water-maze"}.get(verb, line)
+        shown = command(f"{line} --help").out
+        for option in re.finditer(r"│ (--\S+)[^│]*│\n│(?! {20})", shown):
+            assert re.search(r"  \S", option[0].split("--", 1)[1]), option[0]
+
+
+@pytest.mark.parametrize("verb", ["train", "reproduce", "tune", "optimum"])
+def test_help_without_an_experiment_teaches(command: Command, verb: str) -> None:
+    said = command(f"{verb} --help")
+    assert said.code == 0 and said.err == ""
+    for name in EXPERIMENTS:
+        assert f"• {name}" in said.out
+    assert f"\n  reinstate {verb} barcode-bandits\n" in said.out
+    assert f"`reinstate {verb} EXPERIMENT --help` explains" in " ".join(said.out.split())
 
 
 @pytest.mark.parametrize("verb", ["train", "reproduce"])
-@pytest.mark.parametrize("experiment", ["", "barcode-bandits"])
-def test_help_of_a_verb_teaches_its_settings(command: Command, verb: str, experiment: str) -> None:
-    said = command(f"{verb} {experiment} --help")
-    assert said.code == 0 and said.err == ""
+def test_help_of_an_experiment_has_all_its_settings(command: Command, verb: str) -> None:
+    said = command(f"{verb} barcode-bandits --help")
+    out = "reproduction/" if verb == "reproduce" else "runs/"
     for text in (
-        f"usage: reinstate {verb} barcode-bandits",
+        f"usage: reinstate {verb} barcode-bandits [OPTIONS]\n",
         "--task.num-arms INT",
         "Arms of the bandit. (default: 10)",
         "--learner.lanes INT",
         "--memory.k INT",
+        "--memory-kind STR",
+        "--track NAME …",
         "--resume",
         "--checkpoint-every INT",
-        f"reproduction/{'barcode-bandits'}"
-        if verb == "reproduce"
-        else "runs/barcode-bandits-epl2rl",
+        f"{out}barcode-bandits",
     ):
         assert text in said.out
-    assert ("\nexperiments\n" in said.out) == (not experiment)
 
 
 def test_help_shows_the_presets_defaults(command: Command) -> None:
@@ -74,26 +114,50 @@ def test_help_shows_the_presets_defaults(command: Command) -> None:
 def test_help_of_evaluate(command: Command, line: str) -> None:
     said = command(line)
     assert said.code == 0 and said.err == ""
-    for text in (
-        "reinstate evaluate RUN",
-        "--epochs INT",
-        "--seed INT",
-        "--record",
-        "--checkpoint",
-    ):
+    for text in ("reinstate evaluate", "--epochs INT", "--seed INT", "--record", "--checkpoint"):
         assert text in said.out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion(command: Command, tmp_path: Path, shell: str) -> None:
+    """A script knows verbs, experiments and flags."""
+    said = command(f"--tyro-write-completion {shell} script")
+    assert said == Said(0, "", "")
+    script = (tmp_path / "script").read_text()
+    for word in (*VERBS, *EXPERIMENTS, "task.num-arms", "learner.lanes", "skip-bad"):
+        assert word in script
+    assert command(f"--tyro-print-completion {shell}").out.rstrip() == script.rstrip()
 
 
 def test_list(command: Command) -> None:
     said = command("list")
     assert said.code == 0 and said.err == ""
-    for name in (*EXPERIMENTS, *AGENTS, "quick", "paper", "4.1"):
-        assert name in said.out
+    for name in (*EXPERIMENTS, *AGENTS, *MEMORIES, *SINKS):
+        (line,) = re.findall(rf"^  {name} +\S.*$", said.out, re.MULTILINE)  # one record per line
+    (line,) = re.findall("^  barcode-bandits .*$", said.out, re.MULTILINE)
+    assert "; section 4.1, Fig. 3a; presets quick, paper; agents epl2rl, l2rl, " in line
     listed = json.loads(command("list --json").out)
-    assert set(listed) == {"experiments", "agents"}
+    assert set(listed) == {"experiments", "agents", "memories", "sinks"}
     assert listed["experiments"]["barcode-bandits"]["presets"] == ["quick", "paper"]
     assert listed["agents"].keys() == AGENTS.keys()
-    assert command("list --help").code == 0
+
+
+def test_list_what_cannot_be_loaded(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One broken package of somebody else is named, and breaks nothing."""
+    broken = EntryPoint("chess", "no_such_module:CHESS", "reinstate.experiments")
+    real = importlib.metadata.entry_points
+
+    def with_broken(group: str) -> Any:
+        return EntryPoints([*real(group=group), *([broken] if group == broken.group else [])])
+
+    for module in (registry, list_verb):
+        monkeypatch.setattr(module, "entry_points", with_broken)
+    said = command("list")
+    assert said.code == 0 and "  chess " in said.out and "No module named" in said.out
+    assert "  barcode-bandits " in said.out and "  epl2rl " in said.out
+    assert "chess" in command("train --help").out
+    assert "no_such_module" not in command("--tyro-print-completion bash").out
+    assert_refused(command("train chess"), "of the package no_such_module cannot be loaded")
 
 
 def test_optimum(command: Command) -> None:
@@ -110,20 +174,31 @@ def test_optimum(command: Command) -> None:
     assert said.code == 0 and "--task.num-arms INT" in said.out
 
 
+def test_bounds_of_a_large_maze_say_that_they_are_bounds(command: Command) -> None:
+    said = command("optimum water-maze --task.height 6 --task.width 6")
+    assert said.code == 0 and said.out.startswith("Too large to solve exactly: these are bounds")
+    assert re.search(r"^without memory at most +\d", said.out, re.MULTILINE)
+
+
+def test_schema(command: Command) -> None:
+    schema = json.loads(command("schema").out)
+    assert schema["$defs"]["Results"]["required"]
+    assert "checks" in schema["$defs"]["Results"]["properties"]
+
+
 def test_watch(command: Command, tmp_path: Path) -> None:
     maze = "--task.height 3 --task.width 3 --task.steps 5 --task.num-contexts 2 --task.repeats 2"
     tiny = "--seeds 1 --network.hidden-size 4 --learner.lanes 2 --learner.epochs 1"
     said = command(f"train water-maze --out m {maze} {tiny} --evaluation.epochs 2")
     assert said.code == 0, said.err
     said = command("watch water-maze m --exposure 2")
-    assert said.code == 0 and said.out.count("step ") == 5  # no terminal: a block a step
+    assert said.code == 0 and said.out.count("step ") == 5  # no terminal: one block per step
     assert "exposure 2" in said.out
     said = command("watch water-maze m --svg m.svg")
     assert said.code == 0 and (tmp_path / "m.svg").read_text().startswith("<svg")
     assert_refused(command("watch water-maze m --svg m.svg"), "m.svg")
     assert_refused(command("watch water-maze m --seed 7"), "has the seeds [0], not 7")
     assert_refused(command("watch water-maze m --exposure 9"), "lower --exposure")
-    assert "--speed FLOAT" in command("watch --help").out
 
 
 def test_version(command: Command) -> None:
@@ -136,7 +211,7 @@ def test_version(command: Command) -> None:
 def test_train_and_resume(command: Command, tmp_path: Path) -> None:
     said = command(f"train barcode-bandits --out x --checkpoint-every 3 {OPTIONS}")
     assert said.code == 0
-    assert "reward an episode in the last epoch\nreinstate evaluate x " in said.out
+    assert "reward per episode in the last epoch\nnext: reinstate evaluate x  # " in said.out
     # Piped progress: plain lines with reward, speed and time left.
     assert said.err.startswith("epl2rl: compiling\n")
     assert re.search(r"epl2rl: epoch 4/4  reward \d\.\d\d  [\d,]+ steps/s  0 s left\n$", said.err)
@@ -176,11 +251,49 @@ def test_evaluate(command: Command, tmp_path: Path) -> None:
     before = contents(tmp_path)
     assert_refused(command("evaluate x --record steps.npz"), "steps.npz exists: choose another")
     assert contents(tmp_path) == before
-    said = command("evaluate x --checkpoint x/checkpoints/epoch-00002.safetensors")
-    assert said.code == 0
+    said = command("evaluate x")
+    assert said.code == 0 and said.out.splitlines()[-1].startswith("next: reinstate report x  # ")
     assert max(map(len, said.out.splitlines())) <= 80
     for text in ("agent", "reward [95%]", "regret at exposure 1", "epl2rl"):
         assert text in said.out
+
+
+@pytest.mark.parametrize(
+    "flags", ["--epochs 2", "--seed 99", "--checkpoint x/checkpoints/epoch-00002.safetensors"]
+)
+def test_evaluate_otherwise_keeps_the_verdict(command: Command, tmp_path: Path, flags: str) -> None:
+    trained_run(tmp_path / "x")
+    own = json.loads(command("evaluate x --json").out)
+    before = contents(tmp_path)
+    said = command(f"evaluate x {flags} --json")
+    assert said.code == 0 and json.loads(said.out) != own
+    assert contents(tmp_path) == before
+    again = command(f"evaluate x {flags} --out other.json")
+    assert "x/evaluation.json is kept: it is about the run's own settings\n" in again.out
+    assert json.loads((tmp_path / "other.json").read_text()) == json.loads(said.out)
+    assert json.loads((tmp_path / "x" / "evaluation.json").read_text()) == own
+    assert_refused(command(f"evaluate x {flags} --out other.json"), "choose another --out")
+
+
+def test_evaluate_writes_what_reproduce_wrote(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of the richer verdict may vanish: training contexts, probes, milestones."""
+    rich = replace(BARCODE_BANDITS, milestones=(0.5, 1.0), probes=_probes)
+    monkeypatch.setattr(BarcodeBandits, "for_evaluation", lambda world: replace(world, p_bad=0.2))
+    monkeypatch.setitem(registry._registered["experiment"], "barcode-bandits", rich)
+    line = f"reproduce barcode-bandits --agents epl2rl --out r --checkpoint-every 2 {OPTIONS}"
+    said = command(line)
+    assert said.code == 0, said.err
+    before = contents(tmp_path)
+    verdict = json.loads((tmp_path / "r" / "epl2rl" / "evaluation.json").read_text())
+    assert {"on_training_contexts", "milestones", "probes"} <= verdict.keys()
+    assert command("evaluate r/epl2rl").code == 0
+    assert contents(tmp_path) == before
+
+
+def _probes(settings: Settings) -> dict[str, Condition]:
+    return {"cleared": Condition(settings.task, settings.memory, 0.0)}
 
 
 def test_reproduce(command: Command, tmp_path: Path) -> None:
@@ -190,6 +303,7 @@ def test_reproduce(command: Command, tmp_path: Path) -> None:
     assert "epl2rl: compiling\n" in said.err and "judging with frozen weights\n" in said.err
     assert re.search(r"^(holds|FAILS): epl2rl earns more than any agent", said.out, re.MULTILINE)
     assert "results.json and training-curves.png are in x\n" in said.out
+    assert said.out.splitlines()[-1].startswith("next: reinstate report x  # ")
     results = json.loads((tmp_path / "x" / "results.json").read_text())
     assert results["command"] == f"reinstate {line}"
     assert list(results["agents"]) == ["epl2rl"]
@@ -220,17 +334,32 @@ def test_a_process_of_its_own(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("trian barcode-bandits", "unknown verb 'trian': did you mean train?"),
-        ("xyz", "unknown verb 'xyz': known: list, train, evaluate, reproduce"),
+        ("xyz", "unknown verb 'xyz': known: reproduce, train, evaluate, report"),
         ("--jsn", "unknown verb '--jsn'"),
-        ("train", "train needs an experiment first: reinstate train EXPERIMENT (known: barcode-b"),
+        ("--version extra", "unknown verb '--version'"),
+        (
+            "--tyro-write-completion",
+            "use reinstate --tyro-write-completion SHELL FILE, with one",
+        ),
+        ("--tyro-print-completion ksh", "SHELL, with one of bash, zsh, fish, tcsh"),
+        # Verbs that were flags
+        ("fit-choices --example x.csv", "--example is a verb of its own now: reinstate example-ch"),
+        ("fit-choices --recovery=r", "--recovery=r is a verb of its own now: reinstate recover-ch"),
+        (
+            "report r --inputs",
+            "--inputs is a verb of its own now: reinstate memory-as-input RESULTS",
+        ),
+        ("train", "train needs an experiment first: reinstate train … (known: barcode-bandits, "),
         ("reproduce --seeds 2", "reproduce needs an experiment first"),
-        ("evaluate", "evaluate needs a run folder first: reinstate evaluate RUN"),
-        ("evaluate --json", "evaluate needs a run folder first"),
+        ("evaluate", "evaluate needs RUN first (see reinstate evaluate --help)"),
+        ("evaluate --json", "evaluate needs RUN first"),
         ("evaluate nowhere", "nowhere holds no run: it has no config.json"),
         ("evaluate .", ". holds no run"),
         ("list --jsn", "Unrecognized options: --jsn; did you mean --json? (see reinstate list --h"),
         ("train barcode-bandit", "unknown experiment 'barcode-bandit': did you mean barcode-bandi"),
         ("train zzz", "unknown experiment 'zzz': known: barcode-bandits"),
+        ("train barcode-bandits --memory-kind dn", "unknown memory 'dn': did you mean dnd?"),
+        ("train barcode-bandits --track tensorbord", "unknown sink 'tensorbord': did you mean ten"),
         ("train barcode-bandits --agent epl2r", "unknown agent 'epl2r': did you mean epl2rl?"),
         ("train barcode-bandits --agent", "Missing value for argument '--agent'"),
         ("train barcode-bandits --preset quikc", "unknown preset 'quikc': did you mean quick?"),
@@ -244,18 +373,15 @@ def test_a_process_of_its_own(tmp_path: Path) -> None:
         ("train barcode-bandits --task.num-arms 2.5", "--task.num-arms"),
         ("train barcode-bandits --task.num-arms", "Missing value for argument '--task.num-arms'"),
         ("train barcode-bandits --task.process bog", "Expected one of ('bag', 'urn')"),
-        ("optimum", "optimum needs an experiment: reinstate optimum EXPERIMENT (barcode-bandits"),
+        ("optimum", "optimum needs an experiment first: reinstate optimum … (known: barcode-ban"),
         ("optimum water-mase", "unknown experiment 'water-mase': did you mean water-maze?"),
         ("optimum water-maze --task.hight 3", "did you mean --task.height?"),
         (
             "optimum two-step --task.p-common 1.3",
             "p_common must be a probability between 0 and 1, not 1.3",
         ),
-        ("optimum water-maze --task.height 9 --task.width 9", "too large to solve exactly"),
-        (
-            "watch",
-            "watch needs an experiment and a run folder first: reinstate watch",
-        ),
+        ("watch", "watch needs an experiment and a run folder first: reinstate watch"),
+        ("watch water-maze", "watch needs RUN first (see reinstate watch water-maze --help)"),
         ("watch water-mze x", "unknown replay 'water-mze': did you mean water-maze?"),
         ("watch water-maze nowhere", "nowhere holds no run"),
         ("watch water-maze nowhere --speed 0", "speed must be positive, not 0"),
@@ -426,7 +552,7 @@ def test_an_interrupt_is_no_traceback(command: Command, monkeypatch: pytest.Monk
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("reinstate.cli.command.start_run", interrupt)
+    monkeypatch.setattr("reinstate.cli.train.start_run", interrupt)
     assert command("train barcode-bandits") == Said(130, "", "reinstate: interrupted\n")
 
 
@@ -436,3 +562,41 @@ def test_peek() -> None:
     assert peek(["--x", "--agent=b"], "--agent", "a") == "b"
     assert peek(["--agent", "b", "--agent", "c"], "--agent", "a") == "c"
     assert peek(["--agents", "b"], "--agent", "a") == "a"
+
+
+# In a terminal
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_a_terminal_wraps_between_words(
+    command: Command, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    plain = command("list").out
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes this for a terminal
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = command("list").out
+    rows = shown.splitlines()
+    assert max(map(len, rows)) <= columns
+    assert shown.split() == plain.split()
+    assert any(row.startswith(" " * 25) for row in rows)  # a hanging indent
+
+
+def test_verdicts_are_coloured_and_whole(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row: Any = {"claim": "c" * 70, "value": 1.5, "bound": "at least 1.25", "ci95": [1.25, 1.75]}
+    checks: Any = [{**row, "holds": holds} for holds in (True, False)]
+    print_checks(checks)
+    plain = capfd.readouterr().out
+    assert plain.count("\n") == 2 and "\033" not in plain  # one record per line
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "xterm")
+    print_checks(checks)
+    shown = capfd.readouterr().out
+    assert "\033[32mholds\033[0m: c" in shown and "\033[1;31mFAILS\033[0m: c" in shown
+    assert shown.count("1.500 [1.250, 1.750]") == 2  # never broken
+    assert max(len(re.sub("\033.*?m", "", row)) for row in shown.splitlines()) <= 100
+    monkeypatch.setenv("NO_COLOR", "1")
+    print_checks(checks)
+    assert "\033[3" not in capfd.readouterr().out

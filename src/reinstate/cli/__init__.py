@@ -1,5 +1,139 @@
-"""The command `reinstate`: one module per verb."""
+"""The command `reinstate`: one module per verb, which holds the verb's options and what it does.
 
-from reinstate.cli.command import main
+Results go to standard output, progress to standard error. A mistake is one line and exit status 2.
+"""
 
-__all__ = ["main"]
+import contextlib
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any, get_origin
+
+from reinstate.cli.parsing import Nothing, branch, run_tyro, union
+from reinstate.errors import UserError, nearest
+
+VERBS = {  # each is a module of the same name, imported when it is asked for
+    "reproduce": "train an experiment's agents, judge them, draw figures",
+    "train": "train one agent, several seeds at once",
+    "evaluate": "judge a trained run on fresh tasks, weights frozen",
+    "report": "make one HTML page of results and runs",
+    "list": "list experiments, agents, memories and metric sinks",
+    "optimum": "compute the best possible reward, memory or not",
+    "tune": "search hyper-parameters, many settings at once",
+    "watch": "replay episodes of a trained run in the terminal",
+    "rejudge": "judge recorded results by the rules of this version",
+    "memory-as-input": "compare agents whose memory is an input",
+    "fit-choices": "find strategies that explain two-step choices",
+    "example-choices": "write an example of a table for fit-choices",
+    "recover-choices": "test fit-choices on agents of known weights",
+    "pretrain": "train the embedder of Omniglot's drawings",
+    "schema": "print the JSON Schema of results.json",
+}
+MOVED = {  # flags of earlier versions that are verbs now
+    ("fit-choices", "--example"): "reinstate example-choices FILE.csv",
+    ("fit-choices", "--recovery"): "reinstate recover-choices DIR",
+    ("report", "--inputs"): "reinstate memory-as-input RESULTS…",
+}
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+HELP = """\
+Meta-learning agents with an episodic memory (Ritter et al., ICML 2018).
+
+  reinstate reproduce barcode-bandits
+  reinstate train barcode-bandits --agent epl2rl --out runs/mine
+  reinstate evaluate runs/mine
+  reinstate report runs/mine
+
+Every setting has a default from the experiment's preset (--preset quick or paper) and can be
+changed by name: `reinstate train barcode-bandits --help` explains them all. `reinstate VERB --help`
+explains a verb; `reinstate --version` prints the version.
+
+Your shell can complete verbs, experiments and options (bash, zsh, fish, tcsh):
+
+  reinstate --tyro-write-completion bash FILE && source FILE
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the command line says; return the exit status."""
+    arguments = [*(sys.argv[1:] if argv is None else argv)]  # `list` is a module here
+    try:
+        if arguments == ["--version"]:
+            print(version("reinstate"))
+        else:
+            options = parse(arguments)
+            result = options.do(shlex.join(["reinstate", *arguments]))
+            print(json.dumps(result)) if options.json else options.show(result)
+        sys.stdout.flush()
+        return 0
+    except SystemExit as stop:  # help was shown
+        return int(stop.code or 0)
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (UserError, OSError) as error:
+        print(f"reinstate: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt as stop:
+        print(f"reinstate: {str(stop) or 'interrupted'}", file=sys.stderr)
+        return 130
+
+
+def parse(arguments: list[str]) -> Any:
+    """Understand a command line: return the options of the verb that it names, ready to be done.
+
+    Only what the line asks for is built: a verb's module is imported, and an experiment's sixty
+    settings become options, once they are named. Completion scripts need all of it.
+    """
+    verb, *rest = arguments or ["--help"]
+    if verb in ("-h", "--help", "help"):
+        tree = union(branch(name, Nothing, line) for name, line in VERBS.items())
+        return run_tyro(tree, ["--help"], HELP)
+    if verb in ("--tyro-write-completion", "--tyro-print-completion"):
+        usage = "SHELL FILE" if "write" in verb else "SHELL"
+        if len(rest) != len(usage.split()) or rest[0] not in SHELLS:
+            raise UserError(f"use reinstate {verb} {usage}, with one of {', '.join(SHELLS)}")
+        return run_tyro(union(_everything()), arguments, HELP)
+    if verb not in VERBS:
+        raise UserError(nearest("verb", verb, VERBS))
+    for word in rest:
+        if instead := MOVED.get((verb, word.partition("=")[0])):
+            raise UserError(f"{verb} {word} is a verb of its own now: {instead}")
+    return run_tyro(union([_verb(verb, rest)]), arguments, HELP)
+
+
+def _options(verb: str) -> Any:
+    return import_module(f"reinstate.cli.{verb.replace('-', '_')}").Options
+
+
+def _verb(verb: str, rest: list[str]) -> Any:
+    """Build the branch of one verb; some verbs want a word first, such as an experiment."""
+    options = _options(verb)
+    if not hasattr(options, "words"):
+        return branch(verb, options, options.__doc__)
+    if rest and not rest[0].startswith("-"):
+        kind, default = options.for_word(rest[0], rest[1:])
+        chosen = [branch(rest[0], kind, (get_origin(kind) or kind).__doc__, default)]
+    elif {"-h", "--help"} & {*rest}:
+        chosen = [branch(word, Nothing, line) for word, line in options.words().items()]
+    else:
+        known = ", ".join(options.words())
+        raise UserError(f"{verb} needs {options.first} first: reinstate {verb} … (known: {known})")
+    return branch(verb, union(chosen), options.__doc__)
+
+
+def _everything() -> Iterator[Any]:
+    """Build all branches, with all words and their options; leave out what cannot be loaded."""
+    for verb, line in VERBS.items():
+        options, chosen = _options(verb), []
+        if not hasattr(options, "words"):
+            yield branch(verb, options, line)
+            continue
+        for word, about in options.words().items():
+            with contextlib.suppress(UserError):
+                kind, default = options.for_word(word, [])
+                chosen.append(branch(word, kind, about, default))
+        yield branch(verb, union(chosen), line)

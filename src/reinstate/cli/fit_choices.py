@@ -1,139 +1,151 @@
 """The verb `fit-choices`: a table of two-step choices → weights, figures, a folder."""
 
-import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from rich.console import Console
-from rich.table import Table
+import tyro
 
-from reinstate.choices.columns import PARQUET
+from reinstate.choices.documents import ChoiceFitFile, TableSummary
+from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import NAMES
 from reinstate.choices.participants import interval_and_p
-from reinstate.choices.simulated import recovery
-from reinstate.cli.options import FitChoicesOptions, pairs, parse
-from reinstate.errors import UserError
-from reinstate.files import require_empty, require_new
-from reinstate.runs.choice_fits import fit_file, save_fit, save_recovery, write_example
+from reinstate.cli.shared import Flag, Verb, require_seed
+from reinstate.cli.tables import new_table, print_table, say, say_next
+from reinstate.errors import UserError, require_positive
+from reinstate.files import require_empty
+from reinstate.runs.choice_fits import fit_file, save_fit
 from reinstate.runs.progress import Reporter
-from reinstate.runs.provenance import provenance
 
-PROGRAM = "reinstate fit-choices"
+Model = Literal["one-back", "learned", "hierarchical"]
 WORK = {
     "one-back": "fitting",
     "learned": "fitting learned values",
     "hierarchical": "sampling the hierarchical model (compiles first; a minute or so)",
 }
 
-RATE = 0.5  # at which simulated agents learn values, where these are fitted
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Verb):
+    """Find the strategies that explain choices of people or agents in the two-step task.
+
+    FILE is a table (CSV, or Parquet with the extra reinstate[parquet]), one row per episode:
+
+      participant   who played: any name or number
+      session       within a participant; without this column each has one session
+      episode       whole numbers that grow within a session
+      cued          1 or true where the cue of an earlier episode is shown again
+      cue_episode   the number of that episode, in the same session; empty where not cued
+      action        the first-stage choice: any two labels
+      state         the second stage reached: any two labels
+      reward        0 or 1
+
+    Without cued and cue_episode it is the classic task.
+
+    A logistic regression weighs what choices follow, in uncued and in cued episodes separately:
+
+      IMF, IMB      the previous episode (incremental): its action if rewarded, else the other one
+                    (model-free), or the action that commonly leads to the state reached
+                    (model-based)
+      EMF, EMB      the same of the episode whose cue is shown (episodic)
+      bias          the first of the two actions, always
+      perseveration the previous action, whatever came of it
+
+    Try it:
+
+      reinstate example-choices choices.csv
+      reinstate fit-choices choices.csv
+      reinstate fit-choices theirs.csv --columns action=choice1 reward=win --common left=pink
+    """
+
+    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """The table; `reinstate example-choices FILE.csv` writes one."""
+    columns: Annotated[
+        tuple[str, ...],
+        tyro.conf.arg(metavar="OURS=THEIRS …", help_behavior_hint="(default: our names)"),
+    ] = ()
+    """Columns that have other names in the table, such as action=choice1 reward=win."""
+    common: Annotated[
+        tuple[str, ...],
+        tyro.conf.arg(metavar="ACTION=STATE …", help_behavior_hint="(default: in sorted order)"),
+    ] = ()
+    """To which state an action commonly leads, such as left=pink."""
+    model: Model = "one-back"
+    """Hierarchical: people's weights share a group; it needs NumPyro (the extra reinstate[fit])."""
+    skip_bad: Flag = False
+    """Drop rows that make no sense, and say how many; by default they are named and it stops."""
+    prior_sd: float = PRIOR_SD
+    """Width of the weak prior that keeps weights finite where a rule has no exception."""
+    seed: int = 0
+    """Where the hierarchical sampler's random numbers start."""
+    out: Annotated[
+        Path | None,
+        tyro.conf.arg(metavar="DIR", help_behavior_hint="(default: choice-fit/ and FILE's name)"),
+    ] = None
+    """New folder for weights.csv, fit.json and figures."""
+
+    def do(self, command: str) -> Any:
+        columns, common = pairs("--columns", self.columns), pairs("--common", self.common)
+        require_positive(prior_sd=self.prior_sd)
+        require_seed(self.seed)
+        require_empty(self._folder, "choose another --out")
+        reporter = Reporter()
+        how = (self.model, self.skip_bad, self.prior_sd, self.seed)
+        with reporter.working(f"{self.file}: {WORK[self.model]}"):
+            document = fit_file(self.file, columns, common, *how)
+        for warning in document["warnings"]:
+            reporter.note(f"warning: {warning}")
+        save_fit(document, self._folder)
+        return {**document, "out": str(self._folder)}
+
+    def show(self, result: Any) -> None:
+        print_data(result["data"])
+        print_weights(result)
+        made = "weights.csv, fit.json, choice-weights.png and stay.png (and .svg)"
+        say(f"{made} are in {self._folder}")
+        say_next(["reinstate", "recover-choices", "recovery"], "see how well weights are recovered")
+
+    @property
+    def _folder(self) -> Path:
+        return self.out or Path("choice-fit") / self.file.stem
 
 
-def fit_choices_command(arguments: list[str]) -> None:
-    options = parse(FitChoicesOptions, arguments, FitChoicesOptions(), PROGRAM)
-    columns, common = pairs("--columns", options.columns), pairs("--common", options.common)
-    if options.example:
-        _example(options, options.example)
-    elif options.recovery:
-        _recovery(options, options.recovery)
-    elif options.file:
-        _fit(options, options.file, columns, common)
-    else:
-        raise UserError(
-            f"fit-choices needs a table first: {PROGRAM} FILE (--example FILE.csv writes one)"
-        )
+def pairs(flag: str, words: tuple[str, ...]) -> dict[str, str]:
+    """Read NAME=VALUE words."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not (name and equals and value):
+            raise UserError(f"{flag} takes pairs such as a=b, not {word!r}")
+        if found.setdefault(name, value) != value:
+            raise UserError(f"{flag} gives {name} twice: {found[name]} and {value}")
+    return found
 
 
-def _example(options: FitChoicesOptions, path: Path) -> None:
-    if path.suffix in PARQUET:
-        raise UserError(f"the example is a CSV file: name it {path.stem}.csv")
-    require_new(path, "--example")
-    write_example(path, options.seed)
-    if options.json:
-        print(json.dumps({"example": str(path)}))
-    else:
-        print(f"{PROGRAM} {path}  fits it")
-
-
-def _recovery(options: FitChoicesOptions, out: Path) -> None:
-    require_empty(out, "choose another --recovery")
-    with Reporter().working(f"{WORK[options.model]}: simulated agents"):
-        found = recovery(
-            seed=options.seed,
-            model=options.model,
-            alpha=RATE if options.model == "learned" else 1.0,
-            prior_sd=options.prior_sd,
-        )
-    document = {**found, "seed": options.seed, "prior_sd": options.prior_sd, **provenance()}
-    save_recovery(document, out)
-    if options.json:
-        print(json.dumps({**document, "out": str(out)}))
-        return
-    share, n = document["coverage"], document["intervals"]
-    print(f"{share:.1%} of {n} intervals of 95% hold the true weight")
-    print(f"recovery.png, recovery.svg, recovery.csv and recovery.json are in {out}")
-
-
-def _fit(
-    options: FitChoicesOptions, path: Path, columns: dict[str, str], common: dict[str, str]
-) -> None:
-    out = options.out or Path("choice-fit") / path.stem
-    require_empty(out, "choose another --out")
-    reporter = Reporter()
-    with reporter.working(f"{path}: {WORK[options.model]}"):
-        document = fit_file(
-            path,
-            columns,
-            common,
-            options.model,
-            options.skip_bad,
-            options.prior_sd,
-            options.seed,
-        )
-    for warning in document["warnings"]:
-        reporter.note(f"warning: {warning}")
-    save_fit(document, out)
-    if options.json:
-        print(json.dumps({**document, "out": str(out)}))
-        return
-    print_data(document["data"])
-    print_weights(document)
-    print(f"weights.csv, fit.json, choice-weights.png and stay.png (and .svg) are in {out}")
-
-
-def print_data(data: dict[str, Any]) -> None:
-    counts = (
-        _number(data["participants"], "participant"),
-        _number(data["sessions"], "session"),
-        _number(data["episodes"], "episode"),
-    )
-    print(f"{', '.join(counts)}, {data['cued']:,} of them cued")
+def print_data(data: TableSummary) -> None:
+    """Say how much there is, and which state each action is taken to lead to."""
+    things = {n: data[n] for n in ("participants", "sessions", "episodes")}
+    counts = [f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in things.items()]
+    say(f"{', '.join(counts)}, {data['cued']:,} of them cued")
     led = [f"{a} → {s}" for a, s in zip(data["actions"], data["states"], strict=True)]
-    print(f"taken as common: {', '.join(led)}")
+    say(f"taken as common: {', '.join(led)}")
 
 
-def _number(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
-
-
-def print_weights(document: dict[str, Any]) -> None:
-    """A row a weight, a column a part: mean over participants with its interval, and p."""
+def print_weights(document: ChoiceFitFile) -> None:
+    """Print one row per weight: mean over participants with its interval, and p, by part."""
     group, tested = document["group"], document["model"] != "hierarchical"
-    table = Table(title=_title(document), title_justify="left")
-    table.add_column("weight")
-    for part in group:
-        table.add_column(f"{part} [95%]", justify="right")
-        if tested:
-            table.add_column("p", justify="right")
+    columns = [name for part in group for name in (f"{part} [95%]", "p")[: 1 + tested]]
+    table = new_table(_title(document), ["weight"], columns)
     names = dict.fromkeys([*NAMES["cued"], *(name for part in group.values() for name in part)])
     for name in names:
         found = [_cells(document, part, name) for part in group]
         cells = [cell for both in found for cell in (both if tested else both[:1])]
         if any(cells):
             table.add_row(name, *cells)
-    Console().print(table)
+    print_table(table)
 
 
-def _title(document: dict[str, Any]) -> str:
+def _title(document: ChoiceFitFile) -> str:
     if document["model"] == "hierarchical":
         return "group mean, and where it lies with 95% probability"
     if document["data"]["participants"] == 1:
@@ -141,8 +153,8 @@ def _title(document: dict[str, Any]) -> str:
     return "mean weights over participants; p of Student's t"
 
 
-def _cells(document: dict[str, Any], part: str, name: str) -> tuple[str, str]:
-    """Mean with interval, and p."""
+def _cells(document: ChoiceFitFile, part: str, name: str) -> tuple[str, str]:
+    """Write a mean with its interval, and p."""
     weight = document["group"][part].get(name)
     if weight is None:
         return "", ""

@@ -1,67 +1,80 @@
 """The verb `pretrain`: drawings → an embedder, its embeddings, and a card of what they can do."""
 
-import json
-import shlex
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from rich.console import Console
-from rich.table import Table
+import tyro
 
-from reinstate.cli.options import PretrainOptions, parse, peek, wants_help
+from reinstate.cli.parsing import peek
+from reinstate.cli.shared import Flag, Verb
+from reinstate.cli.tables import new_table, print_table, say, say_next
 from reinstate.errors import UserError, nearest
 from reinstate.files import read_json, require_empty
 from reinstate.omniglot.download import download
 from reinstate.omniglot.images import load_drawings, load_one_shot_runs
 from reinstate.omniglot.pretraining import PRESETS, Drawn, pretrain
+from reinstate.omniglot.teaching import Pretraining
 from reinstate.runs.progress import Reporter
 
-PROGRAM = "reinstate pretrain omniglot"
-HELP = f"""\
-usage: {PROGRAM} [OPTIONS]
 
-Train the embedder of drawings whose embeddings are contexts of the bandits: a convolutional network
-after Kaiser et al. 2017, on Omniglot's background characters. Presets: {", ".join(PRESETS)}.
+@dataclass(frozen=True, kw_only=True)
+class Options(Verb):
+    """Train an embedder of drawings, whose embeddings are the contexts of Omniglot bandits.
 
-  {PROGRAM} --download
-  {PROGRAM} --preset paper --images FOLDER --out runs/embedder
+    It is a convolutional network after Kaiser et al. 2017, trained on Omniglot's background
+    characters. Presets are quick (a CPU), plain (Kaiser's own) and paper (an accelerator).
 
-`{PROGRAM} --help` explains every setting.
-"""
+      reinstate pretrain omniglot --download
+      reinstate pretrain omniglot --preset paper --images FOLDER --out runs/embedder
 
+    `reinstate pretrain omniglot --help` explains every setting.
+    """
 
-def pretrain_command(arguments: list[str]) -> None:
-    if not arguments or (arguments[0].startswith("-") and wants_help(arguments)):
-        print(HELP, end="")
-        return
-    if arguments[0].startswith("-"):
-        raise UserError(f"pretrain needs what to learn from first: {PROGRAM}")
-    if arguments[0] != "omniglot":
-        raise UserError(nearest("drawings", arguments[0], ["omniglot"]))
-    options = _options(arguments[1:])
-    if not options.resume:
-        require_empty(options.out, "add --resume to continue it, or choose another --out")
-    reporter = Reporter()
-    if options.download:
-        download(options.images, reporter)
-    drawn = _drawn(options.images, reporter)
-    command = shlex.join(["reinstate", "pretrain", *arguments])
-    pretrain(options.settings, drawn, options.out, reporter, options.resume, command)
-    card = read_json(options.out / "card.json")
-    if options.json:
-        print(json.dumps({"run": str(options.out), **card}))
-        return
-    print_card(card)
-    print(f"embedder.safetensors, embeddings.safetensors and card.json are in {options.out}")
+    first: ClassVar = "what to learn from"
+    settings: Annotated[Pretraining, tyro.conf.arg(name="")]
+    preset: str
+    """Where defaults come from: quick (a CPU), plain (Kaiser's own) or paper (an accelerator)."""
+    out: Path
+    """Folder for everything that is written."""
+    images: Annotated[
+        Path | None,
+        tyro.conf.arg(metavar="DIR", help_behavior_hint="(default: $REINSTATE_OMNIGLOT or cache)"),
+    ] = None
+    """Where Omniglot's archives or folders are."""
+    download: Flag = False
+    """Fetch the archives that are not there yet, to the same folder."""
+    resume: Flag = False
+    """Continue what an interrupted call left in --out."""
 
+    def do(self, command: str) -> Any:
+        if not self.resume:
+            require_empty(self.out, "add --resume to continue it, or choose another --out")
+        reporter = Reporter()
+        if self.download:
+            download(self.images, reporter)
+        drawn = _drawn(self.images, reporter)
+        pretrain(self.settings, drawn, self.out, reporter, self.resume, command)
+        return {"run": str(self.out), **read_json(self.out / "card.json")}
 
-def _options(arguments: list[str]) -> PretrainOptions:
-    preset = peek(arguments, "--preset", "quick")
-    if preset not in PRESETS:
-        raise UserError(nearest("preset", preset, PRESETS))
-    default = PretrainOptions(PRESETS[preset], preset, Path("runs") / f"omniglot-{preset}")
-    options: PretrainOptions = parse(PretrainOptions, arguments, default, PROGRAM)
-    return options
+    def show(self, result: Any) -> None:
+        print_card(result)
+        say(f"embedder.safetensors, embeddings.safetensors and card.json are in {self.out}")
+        say_next(["reinstate", "train", "omniglot-bandits"], "train agents on shipped embeddings")
+
+    @classmethod
+    def words(cls) -> dict[str, str]:
+        return {"omniglot": "drawings of 1,623 characters (Lake et al. 2015)"}
+
+    @classmethod
+    def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
+        if word not in cls.words():
+            raise UserError(nearest("drawings", word, cls.words()))
+        preset = peek(arguments, "--preset", "quick")
+        if preset not in PRESETS:
+            raise UserError(nearest("preset", preset, PRESETS))
+        out = Path("runs") / f"omniglot-{preset}"
+        return cls, cls(settings=PRESETS[preset], preset=preset, out=out)
 
 
 def _drawn(images: Path | None, reporter: Reporter) -> Drawn:
@@ -73,12 +86,9 @@ def _drawn(images: Path | None, reporter: Reporter) -> Drawn:
 
 
 def print_card(card: dict[str, Any]) -> None:
-    """How many drawings of strange characters are recognised, beside what Kaiser et al. report."""
-    table = Table(title="drawings of unseen characters recognised", title_justify="left")
-    for column in ("test", "by"):
-        table.add_column(column)
-    for column in ("accuracy ± s.e.", "Kaiser 2017"):
-        table.add_column(column, justify="right")
+    """Print how many drawings of new characters are recognised, and what Kaiser et al. report."""
+    title = "drawings of unseen characters recognised"
+    table = new_table(title, ["test", "by"], ["accuracy ± s.e.", "Kaiser 2017"])
     for row in card["few_shot"]:
         test = f"{row['way']}-way {row['shot']}-shot"
         rule = "nearest example" if row["rule"] == "nearest" else "nearest class mean"
@@ -86,8 +96,8 @@ def print_card(card: dict[str, Any]) -> None:
     runs = card["one_shot_runs"]
     table.add_row(f"Lake's {runs['runs']} runs", "nearest example", _percent(runs), "")
     table.add_row("20-way 1-shot", "pixels alone", f"{card['pixels_20_way_1_shot']:.2%}", "")
-    Console().print(table)
-    print(f"{card['epochs']:,} epochs, {card['seconds']:.0f} s of training on {card['device']}")
+    print_table(table)
+    say(f"{card['epochs']:,} epochs, {card['seconds']:.0f} s of training on {card['device']}")
 
 
 def _percent(row: dict[str, Any]) -> str:

@@ -1,38 +1,74 @@
-"""Results → lines and tables on a terminal."""
+"""Results as lines and tables: wrapped, coloured in a terminal; in a pipe one record per line."""
 
+import shlex
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from reinstate.analysis.intervals import with_interval
-from reinstate.experiments import EXPERIMENTS
+from reinstate.analysis.results import AgentResults, CheckRow
+from reinstate.cli.parsing import wrap
 from reinstate.experiments.base import Experiment
 
-
-def print_experiments() -> None:
-    for e in EXPERIMENTS.values():
-        print(f"  {e.name:18} {e.summary}")
-        print(f"  {'':18} section {e.section}; presets {', '.join(e.presets)}")
+PER_EPISODE = "per episode, frozen weights, fresh tasks"  # what tables of agents are about
+COLOURS = {"holds": "green", "FAILS": "bold red"}
 
 
-def print_agents(experiment: Experiment, agents: dict[str, Any]) -> None:
-    """A table: reward with its interval, and the scores that the experiment is about."""
+def say(text: str, hang: int = 4) -> None:
+    """Print one record; in a terminal it wraps between words, with a hanging indent.
+
+    Intervals stay in one piece. A verdict that it starts with is coloured.
+    """
+    console = Console(highlight=False)
+    lines = wrap(text, console.width, hang) if console.is_terminal else [text]
+    for number, line in enumerate(lines):
+        shown = Text(line)
+        if number == 0:
+            for word, colour in COLOURS.items():
+                shown.highlight_regex(f"^{word}(?=:)", colour)
+        console.print(shown, soft_wrap=True)
+
+
+def say_next(command: Iterable[object], why: str) -> None:
+    """End by naming the command that comes next, to be copied as it is."""
+    say(f"next: {shlex.join(map(str, command))}  # {why}")
+
+
+def new_table(title: str, left: Iterable[str], right: Iterable[str]) -> Table:
+    """Start a table with columns that are justified to the left and to the right."""
+    table = Table(title=title, title_justify="left")
+    for column in left:
+        table.add_column(column)
+    for column in right:
+        table.add_column(column, justify="right")
+    return table
+
+
+def print_table(table: Table) -> None:
+    """Print a table, in a terminal no wider than that if words allow it."""
+    console = Console()
+    needed = console.measure(table, options=console.options.update(max_width=1000))
+    least = needed.minimum if console.is_terminal else needed.maximum
+    Console(width=max(console.width, least)).print(table)
+
+
+def print_agents(experiment: Experiment, agents: Mapping[str, AgentResults]) -> None:
+    """Print a table: reward with its interval, and the scores that the experiment is about."""
     scores = {name: experiment.columns(agent) for name, agent in agents.items()}
     columns = list(dict.fromkeys(column for score in scores.values() for column in score))
-    table = Table(title="an episode, frozen weights, fresh tasks", title_justify="left")
-    table.add_column("agent")
-    for column in ("reward [95%]", *columns):
-        table.add_column(column, justify="right")
+    table = new_table(PER_EPISODE, ["agent"], ["reward [95%]", *columns])
     for name, agent in agents.items():
         cells = [scores[name].get(column) for column in columns]
         texts = ["" if cell is None else f"{cell:{experiment.number}}" for cell in cells]
         table.add_row(name, with_interval(agent["reward"], experiment.number), *texts)
-    Console().print(table)
+    print_table(table)
 
 
-def print_checks(checks: list[dict[str, Any]]) -> None:
-    """A line a claim, under the paper's section; results of earlier versions know of none."""
+def print_checks(checks: Iterable[CheckRow]) -> None:
+    """Print one line per claim, under the paper's section; early results do not name it."""
     section = ""
     for check in checks:
         if check.get("section", "") not in ("", section):
@@ -41,11 +77,11 @@ def print_checks(checks: list[dict[str, Any]]) -> None:
         word = "holds" if check["holds"] else "FAILS"
         ci95 = check.get("ci95")
         interval = f" [{ci95[0]:.3f}, {ci95[1]:.3f}]" if ci95 else ""
-        print(f"{word}: {check['claim']}: {check['value']:.3f}{interval}, {check['bound']}")
+        say(f"{word}: {check['claim']}: {check['value']:.3f}{interval}, {check['bound']}", hang=7)
 
 
 def as_text(value: Any) -> str:
-    """A number, a list of them, or a simulated mean with its interval."""
+    """Write a number, a list of them, or a simulated mean with its interval."""
     if isinstance(value, dict):
         return f"{value['mean']:.4f} ± {value['half_width']:.4f}"
     if isinstance(value, list):

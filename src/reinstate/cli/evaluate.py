@@ -1,0 +1,85 @@
+"""The verb `evaluate`: a trained run, judged with frozen weights."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from reinstate import devices
+from reinstate.analysis.results import Scores
+from reinstate.cli.shared import NewFile, RunFolder, Verb
+from reinstate.cli.tables import print_agents, say, say_next
+from reinstate.files import require_new, write_json
+from reinstate.runs.judge import Evaluator
+from reinstate.runs.progress import Reporter
+from reinstate.runs.run import Run, open_run, write_record
+from reinstate.settings import Settings
+
+OwnInt = Annotated[
+    int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(default: the run's own)")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Verb):
+    """Judge a trained run on fresh tasks, with frozen weights.
+
+    The verdict goes to RUN/evaluation.json. With other --epochs, --seed or --checkpoint than the
+    run's own it is only printed, and written to --out if that is given.
+
+      reinstate evaluate runs/five
+      reinstate evaluate runs/five --record steps.npz
+      reinstate evaluate runs/five --epochs 1000 --out longer.json
+    """
+
+    run: RunFolder
+    """A run folder, as `reinstate train` leaves it."""
+    epochs: OwnInt = None
+    """Epochs that each seed's agent plays with frozen weights."""
+    seed: OwnInt = None
+    """Where the evaluation's own random numbers start: no training seed may equal it."""
+    checkpoint: Annotated[
+        Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: the last)")
+    ] = None
+    """Which checkpoint of the run."""
+    out: NewFile = None
+    """Also write the verdict to this new file."""
+    record: NewFile = None
+    """Also write every step (context, exposure, action, reward, gates, …) to this new .npz file."""
+
+    def do(self, command: str) -> Scores:
+        experiment, agent, own = open_run(self.run)
+        run, settings = Run(self.run), self._changed(own)
+        for path, flag in ((self.out, "--out"), (self.record, "--record")):
+            if path:
+                require_new(path, flag)
+        devices.use_all_cores()
+        evaluator = Evaluator(experiment, agent, settings)
+        state, is_own = evaluator.load(run, self.checkpoint), self._is_own(own)
+        with Reporter().working(f"{agent}: judging with frozen weights"):
+            verdict = evaluator.judge_run(run, state) if is_own else evaluator.verdict(state)
+        if self.record:
+            write_record(self.record, evaluator.record(state))
+        for path in (run.evaluation_path if is_own else None, self.out):
+            if path:
+                write_json(path, verdict)
+        return verdict
+
+    def show(self, result: Scores) -> None:
+        experiment, agent, own = open_run(self.run)
+        print_agents(experiment, {agent: {**result}})
+        if not self._is_own(own):
+            say(f"{Run(self.run).evaluation_path} is kept: it is about the run's own settings")
+        say_next(["reinstate", "report", self.run], "make a page of it")
+
+    def _changed(self, own: Settings) -> Settings:
+        asked = {name: getattr(self, name) for name in ("epochs", "seed")}
+        changes = {name: value for name, value in asked.items() if value is not None}
+        return replace(own, evaluation=replace(own.evaluation, **changes))
+
+    def _is_own(self, own: Settings) -> bool:
+        """Tell whether the run's own settings and last checkpoint are judged."""
+        last = Run(self.run).last_checkpoint()
+        is_last = not self.checkpoint or (last is not None and self.checkpoint.samefile(last))
+        return is_last and self._changed(own) == own

@@ -1,0 +1,110 @@
+"""tyro's subcommands, help and errors, as this command wants them. Light: help must come fast."""
+
+import contextlib
+import io
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from inspect import cleandoc
+from itertools import pairwise
+from typing import Annotated, Any, Union
+
+import tyro
+
+from reinstate.errors import UserError
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """In place of options that nobody asked for."""
+
+
+def branch(name: str, kind: Any, text: str, default: Any = tyro.MISSING_NONPROP) -> Any:
+    """Make a subcommand, as tyro wants it: options of some type, with defaults and help."""
+    # tyro joins the lines of a paragraph only if they start with a letter.
+    joined = re.sub(r"(?<=\S)\n(?=\S)", " ", cleandoc(text))
+    return Annotated[kind, tyro.conf.subcommand(name, description=joined, default=default)]
+
+
+def union(branches: Iterable[Any]) -> Any:
+    """Make a choice between subcommands; tyro wants two or more, but one may be hidden."""
+    return Union[(*branches, Annotated[None, tyro.conf.Suppress])]
+
+
+def run_tyro(tree: Any, arguments: list[str], text: str) -> Any:
+    """Parse with tyro; show its help tidied, and turn its boxed errors into one line."""
+    shown, errors = _Page(), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(errors):
+            return tyro.cli(tree, args=arguments, prog="reinstate", description=text)
+    except SystemExit as stop:
+        if stop.code in (0, None):
+            help_or_script = shown.getvalue()
+            print(help_or_script if "--tyro" in arguments[0] else _tidied(help_or_script), end="")
+            raise
+        raise UserError(_one_line(errors.getvalue())) from None
+
+
+class _Page(io.StringIO):
+    """Where tyro writes; it asks whether it may use colours and boxes."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return sys.__stdout__ is not None and sys.__stdout__.isatty()
+
+
+def _tidied(text: str) -> str:
+    """Shorten the usage, wrap long lines between words, and drop repeated blank lines."""
+    usage, _, rest = text.partition("\n")
+    usage = re.sub(r"\[-h\] ?|(?<=\[)\S+ (?=OPTIONS\])", "", usage)
+    usage = re.sub(r"\{.*\}", "… [OPTIONS]", usage)
+    width, lines = shutil.get_terminal_size().columns, [usage]
+    for line in re.sub(r"\n{3,}", "\n\n", rest).splitlines():
+        hang = 6 if line.startswith(" ") else 0
+        lines += [line] if "│" in line or len(line) <= width else wrap(line, width, hang)
+    return "\n".join(lines) + "\n"
+
+
+def wrap(line: str, width: int, hang: int) -> list[str]:
+    """Break a line between words only; intervals in square brackets stay in one piece."""
+    whole = re.sub(r"\[[^]]*\]", lambda found: found[0].replace(" ", "\0"), line)
+    lines = textwrap.wrap(
+        whole,
+        width,
+        subsequent_indent=" " * hang,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace("\0", " ") for line in lines]
+
+
+def _one_line(box: str) -> str:
+    """Return the message in one of tyro's error boxes, with its suggestion if it has one."""
+    lines = [re.sub(r"^[│╭╰] ?| *[│╮╯]$", "", line) for line in box.splitlines()]
+    message, *others = re.split(r"(?m)^─+$", "\n".join(lines[1:-1]))
+    if missing := re.match(r"Missing from reinstate (\S+)", message):
+        needed = re.findall(r"(?m)^ {4}(\S.*)$", message)
+        message = f"{missing[1].rstrip(':')} needs {' and '.join(needed)} first"
+    hints = " ".join(" ".join(others).split())
+    meant = re.search(r"Perhaps you meant: (\S+?),? ", hints)
+    see = re.search(r"reinstate( [\w-]+)* --help", hints)
+    return (
+        " ".join(message.partition("\n\n")[0].split())
+        + (f"; did you mean {meant[1]}?" if meant else "")
+        + (f" (see {see[0]})" if see else "")
+    )
+
+
+def peek(arguments: list[str], flag: str, default: str) -> str:
+    """Return a flag's value before the rest can be parsed."""
+    value = default
+    for this, following in pairwise([*arguments, default]):
+        if this == flag:
+            value = following
+        elif this.startswith(f"{flag}="):
+            value = this.removeprefix(f"{flag}=")
+    return value

@@ -1,0 +1,72 @@
+"""The verb `train`: one agent of an experiment, in a run folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+
+from reinstate import devices
+from reinstate.cli.parsing import peek
+from reinstate.cli.shared import Flag, OnExperiment, S
+from reinstate.cli.tables import say, say_next
+from reinstate.errors import require_positive
+from reinstate.experiments.base import Experiment
+from reinstate.runs.progress import Reporter
+from reinstate.runs.run import start_run
+from reinstate.runs.sinks import require_sinks
+from reinstate.runs.training import train
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(OnExperiment[S]):
+    """What `train` and `reproduce` share."""
+
+    resume: Flag = False
+    """Continue what an interrupted call left in --out."""
+    checkpoint_every: int = 25
+    """Epochs between checkpoints; one is also written when training ends or is interrupted."""
+    track: Annotated[
+        tuple[str, ...], tyro.conf.arg(metavar="NAME …", help_behavior_hint="(default: none)")
+    ] = ()
+    """Where metrics go besides metrics.jsonl: tensorboard, wandb; `reinstate list` names all."""
+
+    def __post_init__(self) -> None:
+        require_positive(checkpoint_every=self.checkpoint_every)
+        require_sinks(self.track)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Training[S]):
+    """Train one agent in an experiment, several seeds at once, into a run folder.
+
+      reinstate train barcode-bandits
+      reinstate train barcode-bandits --agent l2rl --seeds 2 --out runs/l2rl
+      reinstate train barcode-bandits --preset paper --task.num-arms 5
+      reinstate train barcode-bandits --resume
+
+    The folder gets the settings, one line of metrics per epoch, and checkpoints. Every setting is
+    an option, with a default from the experiment's preset: `reinstate train EXPERIMENT --help`
+    explains them all.
+    """
+
+    agent: str
+    """Which agent; `reinstate list` describes them."""
+
+    def do(self, command: str) -> Any:
+        devices.use_all_cores()
+        run = start_run(self.experiment, self.agent, self.settings, self.out, self.resume)
+        every, track = self.checkpoint_every, self.track
+        trained = train(self.agent, self.settings, run, Reporter(), every, track)
+        return {"run": str(self.out), "last": trained.metrics[-1]}
+
+    def show(self, result: Any) -> None:
+        say(f"{np.mean(result['last']['reward']):.2f} reward per episode in the last epoch")
+        say_next(["reinstate", "evaluate", self.out], "judge it with frozen weights")
+
+    @classmethod
+    def defaults(cls, experiment: Experiment, arguments: list[str]) -> dict[str, Any]:
+        first = "epl2rl" if "epl2rl" in experiment.agents else experiment.agents[0]
+        agent = peek(arguments, "--agent", first)
+        return {"agent": agent, "out": Path("runs") / f"{experiment.name}-{agent}"}
