@@ -7,9 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reinstate.baselines import bandits
-from reinstate.baselines.bandits import compositional, one_exposure, own_memory
-from reinstate.baselines.elimination import _assignments, _subsets, elimination
+from reinstate.baselines.bandits import (
+    compositional,
+    count_beliefs,
+    expand_beliefs,
+    one_exposure,
+    own_memory,
+)
+from reinstate.baselines.elimination import elimination, list_subsets, sum_assignments
 from reinstate.errors import TooLarge
 
 
@@ -21,8 +26,6 @@ def test_one_exposure_of_the_paper() -> None:
 
 def test_own_memory_of_the_paper() -> None:
     by_exposure = own_memory()
-    # shared/facts.md: .444, .816, .883, .897. Its .816 is .0013 off and cannot be reached: the two
-    # exposures together earn at most `one_exposure` of 20 pulls (the next test).
     assert by_exposure[:4] == pytest.approx([0.4436, 0.8147, 0.8831, 0.8968], abs=5e-5)
     assert by_exposure[1] == pytest.approx(0.816, abs=0.002)
     assert round(float(by_exposure.mean()), 3) == 0.844
@@ -160,7 +163,7 @@ def test_simulated_play_earns_the_exact_values(
 def test_elimination_of_the_paper() -> None:
     found = elimination()
     assert found.half_width < 0.0015
-    assert found.mean == pytest.approx(0.871, abs=0.002)  # shared/facts.md; 4,000 epochs: .8716
+    assert found.mean == pytest.approx(0.871, abs=0.002)  # 4,000 epochs: .8716
     assert found.by_exposure.mean() == pytest.approx(found.mean)
     assert found.by_exposure[0] > own_memory()[0] + 0.15
     assert elimination().mean == found.mean  # the same seed, the same epochs
@@ -182,9 +185,9 @@ def test_elimination_interval_covers_a_longer_run() -> None:
     assert long.mean > own_memory(3, 4, 0.3, 0.8, 3).mean() + long.half_width
 
 
-def test_assignments_sum_over_permutations() -> None:
+def testsum_assignments_sum_over_permutations() -> None:
     rows = np.random.default_rng(0).random((3, 4, 2))  # (contexts, arms, epochs)
-    found = _assignments(rows, _subsets(4))
+    found = sum_assignments(rows, list_subsets(4))
     for left_out in range(4):
         arms = [arm for arm in range(4) if arm != left_out]
         expected = sum(rows[[0, 1, 2], list(order)].prod(axis=0) for order in permutations(arms))
@@ -193,7 +196,7 @@ def test_assignments_sum_over_permutations() -> None:
 
 def test_compositional_of_the_paper() -> None:
     found = compositional()
-    assert math.floor(1000 * found.novel) == 837  # .8376; shared/facts.md cuts it to .837
+    assert math.floor(1000 * found.novel) == 837  # .8376
     assert found.known == 0.9
     assert round(found.mean, 3) == 0.893
     assert found.by_exposure == pytest.approx([0.865288, 0.9, 0.9, 0.9, 0.9], abs=1e-6)
@@ -241,12 +244,12 @@ def test_the_size_estimate_bounds_the_beliefs() -> None:
     for num_arms, pulls, p_good, p_bad in [(3, 6, 0.8, 0.3), (10, 8, 0.9, 0.1), (2, 9, 0.7, 0.2)]:
         beliefs, met = np.full((1, num_arms), 1 / num_arms), 1
         for _ in range(pulls):
-            _, beliefs = bandits._expand(beliefs, p_good, p_bad)
+            _, beliefs = expand_beliefs(beliefs, p_good, p_bad)
             met += len(beliefs)
-        bound = bandits._count_beliefs(num_arms, pulls, math.isclose(p_good + p_bad, 1))
+        bound = count_beliefs(num_arms, pulls, math.isclose(p_good + p_bad, 1))
         assert met <= bound < 5 * met
     # By hand: after t pulls, t on one arm, or (t - 1 and 1) on the two.
-    assert bandits._count_beliefs(2, 3, False) == 1 + 2 + (3 + 3) + (4 + 6)
+    assert count_beliefs(2, 3, False) == 1 + 2 + (3 + 3) + (4 + 6)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from reinstate.errors import TooLarge
     ("a", "b", "discount", "expected"),
     [
         (1, 1, 0.9, 0.7029),
-        # 0.86986 in full; shared/facts.md cuts it to .8698
         (1, 1, 0.99, 0.8699),
         # Below: found by `bisect_retirement` with 400 pulls of look-ahead.
         (2, 1, 0.9, 0.8001),
@@ -128,7 +127,7 @@ def test_play_earns_what_rl2_reports_for_gittins(table: np.ndarray) -> None:
 
 
 def test_play_of_the_one_good_arm_bandit() -> None:
-    # shared/facts.md: .440 a pull at gamma = .9, 10 arms at .9/.1. Standard error here .0014.
+    # .440 per pull at gamma = .9, 10 arms at .9/.1. Standard error here .0014.
     means = np.full((40_000, 10), 0.1)
     means[np.arange(40_000), np.random.default_rng(0).integers(10, size=40_000)] = 0.9
     assert play(discounted_table(10), means, 10, seed=1) / 10 == pytest.approx(0.440, abs=0.004)

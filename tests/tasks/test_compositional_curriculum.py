@@ -194,12 +194,13 @@ def test_without_a_curriculum_a_step_draws_what_it_always_drew() -> None:
     """Half of the key for the reward, half for the places and the query: nothing is left over."""
     world = replace(PLAIN, p_high=0.8, p_low=0.3)
     task = jax.tree.map(lambda x: x[0, 0], play(PLAIN, None)[0])
+    reset, step = jax.jit(world.reset), jax.jit(world.step)
     for seed in range(8):
         key = jax.random.key(seed)
         pay, following = jax.random.split(key)
-        before = world.reset(key, task)
+        before = reset(key, task)
         assert [before.high_at, before.query] == draws.integers(key, 2, 0, 2).tolist()
-        after, reward = world.step(key, task, before, jnp.array(0))
+        after, reward = step(key, task, before, jnp.array(0))
         odds = 0.8 if before.high_at == 0 else 0.3
         assert reward == (jax.random.uniform(pay) < odds)
         assert [after.high_at, after.query] == draws.integers(following, 2, 0, 2).tolist()

@@ -1,8 +1,8 @@
 """Bandit algorithms that play through the same rollout as the agents, and give the same Record.
 
-Each comes in two forms. The forgetful one starts afresh every episode, as in the paper. The one
-with memory carries its counts over the exposures of a context, through the same DND as the agents,
-and is the fair rival of an episodic agent.
+Each comes in two forms. The forgetful one starts every episode without counts, as in the paper. The
+one with memory carries its counts over the exposures of a context, through the same DND as the
+agents, and is a fair rival of an episodic agent.
 """
 
 from collections.abc import Sequence
@@ -29,6 +29,8 @@ MAX_PULLS = 300  # of one arm: tables grow with its square, Thompson's with its 
 
 
 class Counts(NamedTuple):
+    """The state of an algorithm."""
+
     successes: Array  # (arms,)
     failures: Array  # (arms,)
     pulls: Array  # () in this episode
@@ -45,7 +47,7 @@ class Tables(NamedTuple):
 
 
 def make_tables(num_arms: int, pulls: int, exposures: int, discount: float = 0.9) -> Tables:
-    """Tables for arms pulled up to n = pulls × exposures times: n² numbers, Thompson's n³ / 2."""
+    """Make tables for arms pulled up to n = pulls × exposures times, of n² and n³ / 2 numbers."""
     most = pulls * exposures
     if most > MAX_PULLS:
         raise TooLarge(
@@ -69,7 +71,7 @@ class BanditAlgorithm(eqx.Module):
     """A bandit algorithm as a player.
 
     Which index it follows is an array, so that one compiled program serves all of them. Thompson
-    sampling, far dearer than an index, is compiled apart.
+    sampling costs far more than an index and is compiled separately.
     """
 
     which: Array  # () its place in INDEX_ALGORITHMS
@@ -110,7 +112,7 @@ class BanditAlgorithm(eqx.Module):
     ) -> tuple[Counts, Decision]:
         first = last_action < 0
         successes, failures, origin = jnp.split(c_ep, [self.num_arms, 2 * self.num_arms])
-        # The nearest memory may be another context's: only the own one counts.
+        # The nearest memory may be of another context: only the own one counts.
         recalled = first & self.carries & jnp.all(origin == context)
         pulled = jax.nn.one_hot(last_action, self.num_arms)
         state = Counts(
@@ -126,7 +128,7 @@ class BanditAlgorithm(eqx.Module):
         if self.thompson:
             return self._log_p_best(s, f)
         tried, left = s + f, jnp.maximum(self.episode_pulls - state.pulls, 1)
-        # Auer et al. 2002: x̄ + √(2 ln n / n_j), every arm once before any arm twice.
+        # Auer et al. 2002: x̄ + √(2 ln n / n_j), with every arm once before any arm twice.
         bonus = jnp.sqrt(2 * jnp.log(jnp.maximum(tried.sum(), 1)) / jnp.maximum(tried, 1))
         ucb = jnp.where(tried > 0, s / jnp.maximum(tried, 1) + bonus, jnp.inf)
         indices = {
@@ -137,14 +139,14 @@ class BanditAlgorithm(eqx.Module):
             "gittins-finite": self.tables.gittins_finite[left, s, f],
         }
         index = jnp.stack([indices[name] for name in INDEX_ALGORITHMS])[self.which]
-        # The rollout draws from the softmax of logits: uniformly among the arms of largest index.
+        # The rollout samples the softmax of logits: uniformly among the arms of largest index.
         return jnp.where(index == jnp.max(index), 0.0, -jnp.inf)
 
     def _log_p_best(self, s: Array, f: Array) -> Array:
-        """log P(arm a's draw is the largest) = log ∫ p_a(x) Π_{b≠a} P_b(x) dx, exactly.
+        """Compute log P(arm a's draw is the largest) = log ∫ p_a(x) Π_{b≠a} P_b(x) dx exactly.
 
-        Drawing from these probabilities is Thompson sampling: one draw from each posterior, then
-        the arm of the largest.
+        Sampling arms with these probabilities is Thompson sampling: one draw from each posterior,
+        then the arm of the largest.
         """
         pdf, cdf = self.tables.pdf[s, f], self.tables.cdf[s, f]  # (arms, nodes)
         one = jnp.ones_like(cdf[:1])
@@ -156,7 +158,7 @@ class BanditAlgorithm(eqx.Module):
 def play_all(
     world: BarcodeBandits, settings: Evaluation, seeds: Sequence[int], discount: float = 0.9
 ) -> dict[str, Record]:
-    """Every algorithm in both forms; leaves of a Record are (seeds, …) NumPy arrays.
+    """Play every algorithm in both forms; leaves of a Record are (seeds, …) NumPy arrays.
 
     `discount` is the γ of the discounted Gittins index.
     """

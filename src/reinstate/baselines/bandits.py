@@ -1,16 +1,16 @@
-"""Bayes-optimal reward of the bandits of Experiments 1-3; every value is reward per pull.
+"""Bayes-optimal reward per pull of the bandits of Experiments 1-3.
 
 One good arm: one of `num_arms` arms, each equally likely, pays with probability p_good, the others
 with p_bad. The sufficient statistic is the posterior w, with w_i the probability that arm i is the
 good one; arm i pays with probability z_i = w_i p_good + (1 - w_i) p_bad and moves w by Bayes' rule.
 
-The greedy policy (pull the arm of largest z_i) attains the optimum. Under the law Q in which every
+The greedy policy (pull the arm of largest z_i) is optimal. Under the law Q in which every
 arm is bad, the likelihood ratio x_i of "arm i is good" is multiplied by an independent factor at
 every pull of arm i, and the expected number of pulls of the good arm is proportional to
 E_Q[sum_t x_{a_t}]: a bandit of independent arms that pay x_i. Its Gittins index is x_i times a
 constant that all arms share, so following the index is being greedy (also if p_good < p_bad, with
 the order reversed). That settles every geometric horizon. For a fixed number of pulls Feldman
-(1962) settles two arms; for more, tests hold greedy against `one_exposure`, which assumes nothing.
+(1962) settles two arms; for more, tests compare greedy to `one_exposure`, which assumes nothing.
 """
 
 import math
@@ -26,7 +26,7 @@ Indices = NDArray[np.int64]
 
 MAX_BELIEF_CELLS = 4e6  # beliefs times arms that `one_exposure` may hold: about 3 s, 0.5 GB
 MAX_OPERATIONS = 1e10  # of `own_memory` and `elimination`: about a minute
-BELIEF_DIGITS = 12  # beliefs that agree so far are one, at most pulls times as far off in value
+BELIEF_DIGITS = 12  # beliefs that agree to so many are one; values are then off by pulls as much
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Compositional:
 def one_exposure(
     num_arms: int = 10, pulls: int = 10, p_good: float = 0.9, p_bad: float = 0.1
 ) -> float:
-    """Bayes-optimal reward per pull of one episode: the ceiling of any agent without memory.
+    """Solve one episode: Bayes-optimal reward per pull, the ceiling of agents without memory.
 
         V_n(w) = max_i  z_i (1 + V_{n-1}(w after i paid)) + (1 - z_i) V_{n-1}(w after i did not),
 
@@ -55,12 +55,12 @@ def one_exposure(
     check_arms(num_arms, pulls, p_good, p_bad)
     if num_arms == 1 or p_good == p_bad:
         return p_good
-    cells = num_arms * _count_beliefs(num_arms, pulls - 1, math.isclose(p_good + p_bad, 1))
+    cells = num_arms * count_beliefs(num_arms, pulls - 1, math.isclose(p_good + p_bad, 1))
     unit = "or more beliefs times arms"
     check_size("one exposure", cells, unit, MAX_BELIEF_CELLS, "pulls or num_arms")
     levels, beliefs = [], np.full((1, num_arms), 1 / num_arms)  # (beliefs, arms), rows sorted
     for _ in range(pulls - 1):
-        level, beliefs = _expand(beliefs, p_good, p_bad)
+        level, beliefs = expand_beliefs(beliefs, p_good, p_bad)
         levels.append(level)
     value = np.max(beliefs * p_good + (1 - beliefs) * p_bad, axis=1)
     for belief, z, paid, unpaid in reversed(levels):
@@ -70,10 +70,10 @@ def one_exposure(
     return float(value[0]) / pulls
 
 
-def _expand(
+def expand_beliefs(
     beliefs: Array, p_good: float, p_bad: float
 ) -> tuple[tuple[Indices, Array, Indices, Indices], Array]:
-    """Every distinct pull as (belief, z, next belief if paid, if not), and the next beliefs."""
+    """List distinct pulls as (belief, z, next belief if paid, if not), and the next beliefs."""
     distinct = np.diff(beliefs.round(BELIEF_DIGITS), axis=1, prepend=-1) > 0
     belief, arm = np.nonzero(distinct)  # arms of equal belief are exchangeable: pull one of them
     pull = np.arange(len(belief))
@@ -96,8 +96,8 @@ def _expand(
     return (belief, z, paid, unpaid), following[first]
 
 
-def _count_beliefs(num_arms: int, pulls: int, symmetric: bool) -> float:
-    """Multisets of per-arm counts within `pulls` pulls, or a number already past the limit."""
+def count_beliefs(num_arms: int, pulls: int, symmetric: bool) -> float:
+    """Count multisets of per-arm counts within `pulls` pulls, until past the limit."""
     arms, pulls = min(num_arms, pulls, 400), min(pulls, 400)  # two arms pass the limit before 400
     counts = np.zeros((arms + 1, pulls + 1))  # (arms pulled, pulls)
     counts[0, 0] = 1
@@ -121,11 +121,11 @@ def own_memory(
     p_bad: float = 0.1,
     exposures: int = 10,
 ) -> Array:
-    """Reward per pull at exposures 1, 2, ... with perfect memory of the own context; exact.
+    """Solve exactly for reward per pull at exposures 1, 2, ... with memory of the own context.
 
     The posterior at the end of an exposure is the prior of the next, and every pull is greedy. As
-    greedy is optimal for every number of pulls, this maximises each exposure's own reward given
-    what is known at its start, and the sum over all exposures too: the two definitions agree.
+    greedy is optimal for every number of pulls, this maximises both each exposure's reward, given
+    what is known at its start, and the sum over all exposures.
 
     Greedy pulls the arm of largest log likelihood ratio I. Let M(k) be the lowest I of an arm over
     its first k pulls; then all pulls happen in descending order of the M they start from, ties in a
@@ -150,7 +150,7 @@ def own_memory(
 
 
 def _pulls_on_good_arm(num_arms: int, total: int, p_good: float, p_bad: float) -> Array:
-    """P(pull t is on the good arm) under greedy play, for t < total."""
+    """Compute P(pull t is on the good arm) under greedy play, for t < total."""
     index = _indices(total, p_good, p_bad)
     levels = np.unique(index[index <= 0])[::-1, None]
     survive_good = _survival(levels, index, p_good)
@@ -173,7 +173,7 @@ def _pulls_on_good_arm(num_arms: int, total: int, p_good: float, p_bad: float) -
 
 
 def _indices(total: int, p_good: float, p_bad: float) -> Array:
-    """Log likelihood ratio in favour of pulling: index[successes, failures], NaN beyond `total`."""
+    """Compute log likelihood ratios for pulling: index[successes, failures], NaN past `total`."""
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.log([p_good, 1 - p_good]) - np.log([p_bad, 1 - p_bad])
         counts = np.arange(total + 1)
@@ -185,7 +185,7 @@ def _indices(total: int, p_good: float, p_bad: float) -> Array:
 
 
 def _survival(levels: Array, index: Array, p: float) -> Array:
-    """P(M(k) >= m) of an arm that pays with probability p: (levels, pulls k)."""
+    """Compute P(M(k) >= m) of an arm that pays with probability p: (levels, pulls k)."""
     total = len(index) - 1
     alive = np.zeros((len(levels), total + 1))  # (levels, successes)
     alive[:, 0] = 1
@@ -207,11 +207,11 @@ def compositional(
     p_high: float = 0.9,
     p_low: float = 0.1,
 ) -> Compositional:
-    """Two visible stimuli, one of the high bag and one of the low: reward per pull; exact.
+    """Solve exactly for reward per pull with two visible stimuli, one high-paying, one low-paying.
 
     Shuffled positions change nothing for an observer who sees the stimuli, so an episode of two
     novel stimuli is a one-good-arm bandit of two arms. A stimulus counts as known after any earlier
-    exposure, and either of the two tells which is which. Each bag holds num_classes classes
+    exposure, and knowing either of the two is enough. Each bag holds num_classes classes
     `exposures` times and is emptied over N = num_classes exposures episodes, so episode t shows a
     class for the first time with probability u_t = u_{t-1} (N - t + 1 - (exposures - 1)) / (N - t +
     1), u_1 = 1, independently in the two bags, and
@@ -233,6 +233,7 @@ def compositional(
 
 
 def check_arms(num_arms: int, pulls: int, p_good: float, p_bad: float, **counts: int) -> None:
+    """Refuse arguments that describe no bandit."""
     for name, value in {"num_arms": num_arms, "pulls": pulls, **counts}.items():
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
@@ -241,6 +242,7 @@ def check_arms(num_arms: int, pulls: int, p_good: float, p_bad: float, **counts:
 
 
 def check_size(what: str, size: float, unit: str, limit: float, settings: str) -> None:
+    """Refuse a problem that is larger than the limit."""
     if size > limit:
         raise TooLarge(
             f"{what}: too large to solve, {size:.1e} {unit} (limit {limit:.0e}); lower {settings}"

@@ -1,4 +1,4 @@
-"""What remembering the whole epoch is worth, when contexts own arms by a permutation."""
+"""What remembering the whole epoch is worth, if contexts map to arms by a permutation."""
 
 import math
 from dataclasses import dataclass
@@ -32,17 +32,17 @@ def elimination(
     epochs: int = 400,
     seed: int = 0,
 ) -> Elimination:
-    """Reward per pull when contexts map to arms by a permutation and the whole epoch is remembered.
+    """Simulate an observer of a permutation of contexts to arms who remembers the whole epoch.
 
-    A simulation, not an exact value: `epochs` epochs, each a shuffled bag of num_arms contexts with
-    `exposures` episodes apiece, scored by the chosen arms' true probabilities. The observer's
-    posterior is exact: with L[c, a] the likelihood of context c's pulls if a is its good arm,
+    Not an exact value: `epochs` epochs, each a shuffled bag of num_arms contexts with `exposures`
+    episodes each, scored by the chosen arms' true probabilities. The observer's posterior is
+    exact: with L[c, a] the likelihood of context c's pulls if a is its good arm,
 
         P(context c has arm a) = L[c, a] sum over bijections of the other contexts to the other arms
                                  of the product of their L,
 
     the sum by recursion over subsets of arms. It pulls greedily on that posterior, which maximises
-    the reward of the episode at hand; exploring for the sake of other contexts could add to it.
+    the reward of the current episode; exploring for the sake of other contexts could earn more.
     Cost O(epochs exposures num_arms^2 (2^num_arms + pulls)), memory O(epochs (2^num_arms +
     exposures num_arms)). Raises TooLarge beyond `MAX_OPERATIONS`.
     """
@@ -58,10 +58,10 @@ def elimination(
     bag = np.tile(np.arange(num_arms).repeat(exposures), (epochs, 1))
     likelihood = np.ones((num_arms, epochs, num_arms))  # (contexts, epochs, arms)
     exposure, reward = np.zeros((num_arms, epochs), int), np.zeros((epochs, exposures))
-    subsets = _subsets(num_arms)
+    subsets = list_subsets(num_arms)
     for context in rng.permuted(bag, axis=1).T:
         others = (context + np.arange(1, num_arms)[:, None]) % num_arms
-        prior = _assignments(likelihood[others, lanes].swapaxes(1, 2), subsets).T
+        prior = sum_assignments(likelihood[others, lanes].swapaxes(1, 2), subsets).T
         own, now = likelihood[context, lanes], (lanes, exposure[context, lanes])
         for _ in range(pulls):
             p_arm, update = _pull(rng, prior * own, good[lanes, context], p_good, p_bad)
@@ -74,8 +74,8 @@ def elimination(
     return Elimination(float(mean), float(half_width), *_interval(reward))
 
 
-def _subsets(num_arms: int) -> list[tuple[Indices, Indices]]:
-    """For subsets of 1, 2, ... num_arms - 1 arms: the arm taken out, and the subset it leaves."""
+def list_subsets(num_arms: int) -> list[tuple[Indices, Indices]]:
+    """List, for subsets of 1, 2, ... num_arms - 1 arms, each arm and the subset without it."""
     layers = []
     smaller: dict[tuple[int, ...], int] = {(): 0}
     for size in range(1, num_arms):
@@ -86,7 +86,7 @@ def _subsets(num_arms: int) -> list[tuple[Indices, Indices]]:
     return layers
 
 
-def _assignments(rows: Array, subsets: list[tuple[Indices, Indices]]) -> Array:
+def sum_assignments(rows: Array, subsets: list[tuple[Indices, Indices]]) -> Array:
     """Sum over bijections of contexts to all arms but one of the product of rows[context, arm].
 
     F_0({}) = 1,  F_k(S) = sum_{a in S} rows[k - 1, a] F_{k-1}(S without a).
@@ -100,7 +100,7 @@ def _assignments(rows: Array, subsets: list[tuple[Indices, Indices]]) -> Array:
 def _pull(
     rng: np.random.Generator, posterior: Array, good: Indices, p_good: float, p_bad: float
 ) -> tuple[Array, Array]:
-    """A greedy pull in each epoch: its expected reward, the outcome's likelihood by good arm."""
+    """Pull greedily in each epoch; return expected rewards and outcome likelihoods by good arm."""
     arm = (posterior if p_good > p_bad else -posterior).argmax(axis=1)
     p_arm = np.where(arm == good, p_good, p_bad)
     paid = rng.random(len(arm)) < p_arm
@@ -109,5 +109,5 @@ def _pull(
 
 
 def _interval(samples: Array) -> tuple[Array, Array]:
-    """Mean over epochs, and half the width of its 95% interval."""
+    """Return the mean over epochs, and half the width of its 95% interval."""
     return samples.mean(axis=0), 1.96 * samples.std(axis=0) / math.sqrt(len(samples) - 1)

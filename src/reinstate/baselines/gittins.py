@@ -1,19 +1,19 @@
-"""Gittins indices of a Bernoulli arm with a Beta(a, b) prior, discounted or with few pulls left.
+"""Gittins indices of Bernoulli arms with Beta(a, b) priors, discounted or with few pulls left.
 
 The index is the best rate at which the arm can pay until a stopping time tau of our choosing,
 
     index(a, b) = max over tau >= 1 of  E[sum_{t < tau} gamma^t r_t] / E[sum_{t < tau} gamma^t],
 
 with tau unbounded in the discounted case, and gamma = 1, tau <= n with n pulls left. It is found by
-calibration: against a retirement arm that pays lambda a pull, continuing is worth
+calibration: against a retirement arm that pays lambda per pull, continuing is worth
 
     W(a, b) = m - lambda + gamma (m max(0, W(a + 1, b)) + (1 - m) max(0, W(a, b + 1))),
     m = a / (a + b),
 
 and the index is the lambda at which W = 0 (indifference). W is convex and piecewise linear in
 lambda with slope -T, where T is the expected discounted number of pulls before retiring, so
-Newton's step lambda <- lambda + W / T climbs to the root from below and is there in a handful of
-rounds, without bisection.
+Newton's step lambda <- lambda + W / T climbs to the root from below in a few rounds, without
+bisection.
 """
 
 import math
@@ -35,12 +35,12 @@ CHUNK_CELLS = 2**16
 def discounted_index(
     a: float = 1.0, b: float = 1.0, discount: float = 0.9, tolerance: float = 1e-6
 ) -> float:
-    """Gittins index of a Beta(a, b) arm under discount gamma in (0, 1), to within `tolerance`.
+    """Compute the index of a Beta(a, b) arm under discount gamma in (0, 1), within `tolerance`.
 
     The recursion of the module runs over N further pulls, after which the posterior mean is taken
-    for the truth. That loses at most gamma^N / (1 - gamma) times half a posterior standard
+    as the truth. That loses at most gamma^N / (1 - gamma) times half a posterior standard
     deviation, which fixes N ~ log(1 / tolerance) / (1 - gamma): 117 at gamma = .9, 1,330 at .99.
-    Cost O(N^2) a round, memory O(N). Raises TooLarge where N^2 / 2 exceeds `MAX_CELLS`.
+    Cost O(N^2) per round, memory O(N). Raises TooLarge where N^2 / 2 exceeds `MAX_CELLS`.
     """
     _check_prior(a, b)
     depth = _depth(discount, tolerance)
@@ -55,11 +55,11 @@ def discounted_table(
     discount: float = 0.9,
     tolerance: float = 1e-6,
 ) -> Array:
-    """Index of every arm pulled at most `pulls` times: table[successes, failures].
+    """Compute the index of every arm pulled at most `pulls` times: table[successes, failures].
 
     Entries with successes + failures > pulls are NaN. Each of the pulls^2 / 2 entries is calibrated
-    by itself: cost O(pulls^2 N^2) a round with the N of `discounted_index`, memory O(pulls^2 + N).
-    Raises TooLarge where that exceeds `MAX_CELLS`.
+    separately: cost O(pulls^2 N^2) per round with the N of `discounted_index`, memory
+    O(pulls^2 + N). Raises TooLarge where that exceeds `MAX_CELLS`.
     """
     _check_prior(a, b)
     _require(pulls >= 0, f"pulls must not be negative, got {pulls}")
@@ -72,10 +72,10 @@ def discounted_table(
 
 
 def finite_horizon_index(a: float = 1.0, b: float = 1.0, pulls_left: int = 10) -> float:
-    """Gittins index of a Beta(a, b) arm that can be pulled at most `pulls_left` more times.
+    """Compute the index of a Beta(a, b) arm that can be pulled at most `pulls_left` more times.
 
     The best ratio of expected reward to expected pulls over stopping times 1 <= tau <= pulls_left;
-    exact to rounding. Cost O(pulls_left^2) a round, memory O(pulls_left).
+    exact to rounding. Cost O(pulls_left^2) per round, memory O(pulls_left).
     """
     _require(pulls_left >= 1, f"pulls_left must be at least 1, got {pulls_left}")
     _check_prior(a, b)
@@ -87,11 +87,12 @@ def finite_horizon_index(a: float = 1.0, b: float = 1.0, pulls_left: int = 10) -
 def finite_horizon_table(
     pulls_left: int, pulls: int | None = None, a: float = 1.0, b: float = 1.0
 ) -> Array:
-    """Index with n pulls left of arms pulled at most `pulls` times: table[n, successes, failures].
+    """Compute the indices of arms with n pulls left: table[n, successes, failures].
 
-    `pulls` is `pulls_left` unless told; a player that carries counts over exposures needs more.
-    table[0] and entries with successes + failures > pulls are NaN. Cost O(pulls^2 pulls_left^3) a
-    round, memory O(pulls^2 pulls_left). Raises TooLarge where that exceeds `MAX_CELLS`.
+    Arms were pulled at most `pulls` times, by default `pulls_left`; a player that carries counts
+    over exposures needs more. table[0] and entries with successes + failures > pulls are NaN. Cost
+    O(pulls^2 pulls_left^3) per round, memory O(pulls^2 pulls_left). Raises TooLarge where that
+    exceeds `MAX_CELLS`.
     """
     _require(pulls_left >= 1, f"pulls_left must be at least 1, got {pulls_left}")
     _check_prior(a, b)
@@ -112,13 +113,13 @@ def finite_horizon_table(
 def _discounted(a: Array, b: Array, discount: float, depth: int) -> Array:
     index = a / (a + b)
     for horizon in (depth // 16 + 1, depth // 4 + 1, depth):
-        # A shallow tree underestimates, and cheaply brings the deep one close to its root.
+        # A shallow tree underestimates, and cheaply brings the deep one near its root.
         index = _calibrate(index, a, b, discount, horizon)
     return index
 
 
 def _depth(discount: float, tolerance: float) -> int:
-    """N, hardly larger than need be, with gamma^N / (1 - gamma) / (4 sqrt(N)) <= tolerance.
+    """Find an N, about the smallest, with gamma^N / (1 - gamma) / (4 sqrt(N)) <= tolerance.
 
     A Beta posterior after N pulls has a standard deviation of at most 1 / (2 sqrt(N)), and
     E[max(0, theta - lambda)] - max(0, E[theta] - lambda) is at most half of it.
@@ -132,7 +133,7 @@ def _depth(discount: float, tolerance: float) -> int:
 
 
 def _calibrate(index: Array, a: Array, b: Array, discount: float, horizon: int) -> Array:
-    """Newton's method from the lower bounds `index`, over chunks of states."""
+    """Run Newton's method from the lower bounds `index`, over chunks of states."""
     index = index.copy()
     size = max(1, CHUNK_CELLS // (horizon + 1))
     for start in range(0, len(index), size):
@@ -148,7 +149,7 @@ def _calibrate(index: Array, a: Array, b: Array, discount: float, horizon: int) 
 def _continue(
     retirement: Array, a: Array, b: Array, discount: float, horizon: int
 ) -> tuple[Array, Array]:
-    """W and T of the module's docstring at the root of each state's tree, given each its lambda."""
+    """Compute W and T of the module's docstring at the root of each tree, given its lambda."""
     if discount < 1:
         m = _posterior_mean(a, b, horizon)  # (successes, states)
         value, duration = (m - retirement) / (1 - discount), np.full(m.shape, 1 / (1 - discount))
@@ -173,7 +174,7 @@ def _num_states(pulls: int) -> float:
 
 
 def _reachable(pulls: int) -> tuple[Indices, Indices]:
-    """Successes and failures of every arm pulled at most `pulls` times."""
+    """List successes and failures of every arm pulled at most `pulls` times."""
     successes, failures = np.indices((pulls + 1, pulls + 1)).reshape(2, -1)
     within = successes + failures <= pulls
     return successes[within], failures[within]
@@ -189,7 +190,7 @@ def _check_prior(a: float, b: float) -> None:
 
 
 def _check_cells(states: float, horizon: int, advice: str) -> None:
-    # At least 50 cells a state: beneath that, memory is what binds.
+    # At least 50 cells per state: below that, memory is the limit.
     cells = states * max(50, horizon * (horizon + 1) / 2)
     if cells > MAX_CELLS:
         raise TooLarge(

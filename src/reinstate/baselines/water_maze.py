@@ -1,16 +1,16 @@
 """Exact optima of the contextual water maze (Experiment 4): pure functions of plain numbers.
 
-The maze is an open grid with the moves left, right, up and down; a move into a wall stays put. The
+The maze is an open grid with the moves left, right, up and down; walls block moves. The
 goal is uniform over cells and the start uniform over the other cells. Stepping onto the goal pays 1
 and respawns the agent, uniformly over the non-goal cells. An episode has `steps` moves.
 
-Knowing the goal g, the quickest way is best, as a move in hand is never worth less than none. With
-d Manhattan distance, s the start and t the moves left, the goals to come after a respawn are
+If the goal g is known, the quickest way is best, as a move left is never worth less than none. With
+d the Manhattan distance, s the start and t the moves left, the goals to come after a respawn are
 
     K_g(t) = mean over s != g of [d(s, g) <= t] (1 + K_g(t - d(s, g))).
 
-Not knowing it, the only news before the first goal is "not here". Nothing branches, so a search is
-one path, fixed at the start. Where it first enters cell q, of n, with t_q moves left,
+If it is not, all that is learned before the first goal is "not here". Nothing branches, so a search
+is one path, fixed at the start. Where it first enters cell q, of n, with t_q moves left,
 
     V(s) = max over paths of  sum_q gain_q(t_q) / (n - 1),   gain_q(t) = 1 + K_q(t).
 
@@ -28,7 +28,7 @@ from scipy.optimize import linear_sum_assignment
 from reinstate.errors import TooLarge
 
 Floats = NDArray[np.float64]
-Cells = NDArray[np.uint64]  # sets of cells, a bit for each
+Cells = NDArray[np.uint64]  # sets of cells, one bit per cell
 Path = tuple[float, list[int]]  # summed gain, cells entered
 
 MAX_CELLS = 1024  # for bounds; the exact search stops far earlier
@@ -39,7 +39,7 @@ SECONDS_PER_ENTRY = 9.0e-8  # the three searches of water_maze_optimum, on one c
 
 @dataclass(frozen=True)
 class WaterMazeOptimum:
-    """Goals an episode, and moves to its first goal (an episode without one counts `steps`)."""
+    """Goals per episode, and moves to its first goal (an episode without one counts `steps`)."""
 
     random_walk: float
     without_memory: float
@@ -52,7 +52,7 @@ class WaterMazeOptimum:
 
 @dataclass(frozen=True)
 class WaterMazeBounds:
-    """What holds at any size. A lower bound is a search one can play, an upper one a relaxation."""
+    """Bounds for any size: lower ones from searches that can be played, upper ones relaxations."""
 
     without_memory_lower: float
     without_memory_upper: float
@@ -66,7 +66,7 @@ class WaterMazeBounds:
 def water_maze_optimum(
     height: int = 4, width: int = 4, steps: int = 20, exposures: int = 10
 ) -> WaterMazeOptimum:
-    """Every optimum of one maze; `best_search` sets the cost and refuses what is too large.
+    """Solve one maze; `best_search` determines the cost and refuses what is too large.
 
     `mean_over_exposures` = (without_memory + (exposures - 1) goal_known) / exposures is the mean of
     an agent that remembers its own context. It is attained if some best search always finds the
@@ -91,7 +91,7 @@ def water_maze_optimum(
 def water_maze_bounds(
     height: int = 4, width: int = 4, steps: int = 20, exposures: int = 10, beam: int = 64
 ) -> WaterMazeBounds:
-    """Bounds for any maze. Time goes as n^2 steps^2 + n steps^2 beam, memory as n^2."""
+    """Bound the optima of any maze. Cost O(n^2 steps^2 + n steps^2 beam), memory O(n^2)."""
     gain = 1 + known_goal_table(height, width, steps)
     left = _moves_left(gain)
     upper = search_upper_bound(height, width, gain)
@@ -108,7 +108,7 @@ def water_maze_bounds(
 
 
 def known_goal_table(height: int, width: int, steps: int) -> Floats:
-    """K_g(t), (steps + 1, cells): goals from a respawn on, with t moves left and g known."""
+    """Compute K_g(t), (steps + 1, cells): goals after a respawn, with t moves left and g known."""
     distance, cells = _distances(height, width, steps), height * width
     table = np.zeros((steps + 1, cells))
     for t in range(1, steps + 1):
@@ -119,18 +119,21 @@ def known_goal_table(height: int, width: int, steps: int) -> Floats:
 
 
 def goals_when_known(height: int = 4, width: int = 4, steps: int = 20) -> float:
-    """Expected goals an episode, the goal known from the first move on."""
+    """Compute expected goals per episode if the goal is known from the first move on."""
     return float(known_goal_table(height, width, steps)[steps].mean())
 
 
 def steps_when_known(height: int = 4, width: int = 4, steps: int = 20) -> float:
-    """Expected moves to the first goal, the goal known: the mean of min(d(s, g), steps)."""
+    """Compute expected moves to the first goal if it is known: the mean of min(d(s, g), steps)."""
     distance = np.minimum(_distances(height, width, steps), steps)
     return float(distance.sum() / (distance > 0).sum())
 
 
 def random_walk_goals(height: int = 4, width: int = 4, steps: int = 20) -> float:
-    """F_t(s, g) = mean over actions of (1 + mean_s' F_{t-1}(s', g) if q = g else F_{t-1}(q, g))."""
+    """Compute expected goals per episode of a random walk, by recursion over moves left.
+
+    F_t(s, g) = mean over actions of (1 + mean_s' F_{t-1}(s', g) if q = g else F_{t-1}(q, g)).
+    """
     cells = _count_cells(height, width, steps)
     y, x = np.divmod(np.arange(cells), width)
     moves = [
@@ -147,18 +150,18 @@ def random_walk_goals(height: int = 4, width: int = 4, steps: int = 20) -> float
 
 
 def best_search(height: int, width: int, gain: Floats) -> float:
-    """max over paths of sum_q gain[t_q, q] / (n - 1), averaged over starts, solved exactly.
+    """Solve for the max over paths of sum_q gain[t_q, q] / (n - 1), averaged over starts.
 
-    `gain` is (steps + 1, cells): what finding the goal at q with t moves left is worth, never less
-    with more moves left; so walking into a wall never helps. By the number k of visited cells, with
-    W the set of them, p the position in W and t <= steps - k + 1,
+    `gain` is (steps + 1, cells): what finding the goal at q with t moves left is worth. It grows
+    with t, so walking into a wall never helps. By the number k of visited cells, with W the set of
+    them, p the position in W and t <= steps - k + 1,
 
         V_k(W, p, t) = max over neighbours q of p of
             V_k(W, q, t - 1)                              if q is in W
             gain[t - 1, q] + V_{k+1}(W + q, q, t - 1)     otherwise.
 
     Only connected W can occur: 11,506 in a 4x4 maze, not 2^16, but 2.3 million in 5x5 and about
-    a billion in 6x6. With N_k of them, time goes as cells * sum_k N_k (steps - k + 2), memory as
+    a billion in 6x6. With N_k of them, the cost is O(cells sum_k N_k (steps - k + 2)), the memory
     8 bytes * cells * N_k (steps - k + 2) for two neighbouring k: at 20 steps 0.1 s and 5 MB for
     4x4, 15 s and 1 GB for 5x5. Raises TooLarge before solving where that is too large.
     """
@@ -166,12 +169,12 @@ def best_search(height: int, width: int, gain: Floats) -> float:
     levels = _visited_sets(height, width, steps)
     near = _neighbours(height, width)
     bit = np.uint64(1) << np.arange(cells, dtype=np.uint64)[:, None]
-    # Beyond the last level either no cell or no move is left, and nothing more to gain.
+    # Beyond the last level no cell or no move is left, and nothing to gain.
     larger, value = np.zeros(1, np.uint64), np.zeros((steps - len(levels) + 1, cells, 1))
     for k in range(len(levels), 0, -1):
         sets = levels[k - 1]
         visited = (sets & bit) != 0  # (cells, sets)
-        # Where W + q is; an index of no meaning, and of no use, where that is not connected.
+        # The place of W + q; a meaningless index, never used, where that is not connected.
         grown = np.minimum(np.searchsorted(larger, sets | bit), len(larger) - 1)
         after, value = value, np.zeros((steps - k + 2, cells, len(sets)))
         for t in range(1, steps - k + 2):
@@ -184,10 +187,10 @@ def best_search(height: int, width: int, gain: Floats) -> float:
 
 
 def search_upper_bound(height: int, width: int, gain: Floats) -> float:
-    """An upper bound on `best_search` for any size: cells visited in any order, one a move.
+    """Bound `best_search` from above for any size: cells visited in any order, one per move.
 
-    Keeps that move tau enters one cell, that q needs tau >= d(s, q), and that tau and d(s, q) are
-    both even or both odd; forgets that successive cells touch. What is left is an assignment of
+    It keeps that move tau enters one cell, that q needs tau >= d(s, q), and that tau and d(s, q)
+    are both even or both odd, but not that successive cells touch. What remains is an assignment of
     moves to cells for each start, O(steps^2 cells) each.
     """
     steps, cells = len(gain) - 1, height * width
@@ -202,14 +205,14 @@ def search_upper_bound(height: int, width: int, gain: Floats) -> float:
 
 
 def search_lower_bound(height: int, width: int, gain: Floats, beam: int = 64) -> float:
-    """A lower bound on `best_search` for any size: the paths of `beam_search`, played."""
+    """Bound `best_search` from below for any size, by playing the paths of `beam_search`."""
     cells = _count_cells(height, width, len(gain) - 1)
     total = sum(beam_search(height, width, gain, start, beam)[0] for start in range(cells))
     return total / (cells * (cells - 1))
 
 
 def beam_search(height: int, width: int, gain: Floats, start: int, beam: int = 64) -> Path:
-    """A good search from `start`: at each move, only the `beam` best paths so far go on."""
+    """Find a good search from `start`, keeping the `beam` best paths at each move."""
     near = _neighbours(height, width)
     paths: dict[tuple[int, int], Path] = {(1 << start, start): (0.0, [])}  # by (visited, position)
     for t in range(len(gain) - 2, -1, -1):
@@ -231,7 +234,7 @@ def _exposure_mean(first: float, later: float, exposures: int) -> float:
 
 
 def _moves_left(gain: Floats) -> Floats:
-    """gain_q(t) = t: its best search leaves most moves over, so it takes fewest to the goal."""
+    """Return gain_q(t) = t, whose best search leaves most moves: it is the quickest."""
     return np.zeros_like(gain) + np.arange(len(gain))[:, None]
 
 
@@ -243,7 +246,7 @@ def _count_cells(height: int, width: int, steps: int) -> int:
 
 
 def _distances(height: int, width: int, steps: int) -> NDArray[np.int64]:
-    """Manhattan distances (cells, cells)."""
+    """Compute Manhattan distances (cells, cells)."""
     cells = _count_cells(height, width, steps)
     if cells > MAX_CELLS:
         raise TooLarge(
@@ -261,7 +264,7 @@ def _neighbours(height: int, width: int) -> list[list[int]]:
 
 @lru_cache(maxsize=1)  # the three searches of one maze share it
 def _visited_sets(height: int, width: int, steps: int) -> list[Cells]:
-    """Connected sets of 1, 2, ... cells that leave a cell and a move; refuses too large a maze."""
+    """List connected sets of 1, 2, ... cells that leave a cell and a move; refuse a large maze."""
     cells = _count_cells(height, width, steps)
     if cells > 64:  # more than the bits of a set
         raise _too_large(height, width, steps, [float(cells), 3.5 * cells])
@@ -280,13 +283,13 @@ def _visited_sets(height: int, width: int, steps: int) -> list[Cells]:
 
 
 def _table_size(counts: list[float], cells: int, steps: int) -> tuple[float, float]:
-    """(bytes held at the worst level, entries of all levels) of the table in `best_search`."""
+    """Return (bytes at the largest level, entries of all levels) of the table in `best_search`."""
     level = np.array([cells * n * (steps - k + 1) for k, n in enumerate(counts)])
     return 8 * float((level[1:] + level[:-1]).max()), float(level.sum())
 
 
 def _too_large(height: int, width: int, steps: int, counts: list[float]) -> TooLarge:
-    """Says what the maze would need, from the numbers of sets of 1, 2, ... cells counted so far."""
+    """Say what the maze would need, from the numbers of sets of 1, 2, ... cells so far."""
     cells, k, ratio, counts = height * width, len(counts), counts[-1] / counts[-2], counts[:]
     for j in range(k, min(cells - 1, steps)):
         # The ratio of neighbouring counts falls about linearly to 0 as cells run out.
