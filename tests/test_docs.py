@@ -3,6 +3,7 @@
 Whether the pages build without a warning is for `make docs` to say.
 """
 
+import contextlib
 import inspect
 import re
 import shlex
@@ -17,13 +18,8 @@ import jax
 import numpy as np
 import pytest
 
-from reinstate.cli import command as cli
-from reinstate.cli import fit_choices as commands_choices
-from reinstate.cli import pretrain as commands_pretrain
-from reinstate.cli import report as commands_report
-from reinstate.cli import tune as commands_tune
+from reinstate import cli
 from reinstate.experiments import EXPERIMENTS
-from reinstate.experiments.water_maze import WATER_MAZE
 from reinstate.files import read_json
 from tasks import test_contract as contract
 
@@ -58,18 +54,13 @@ class Parsed(Exception):
 @pytest.fixture
 def parse(monkeypatch: pytest.MonkeyPatch) -> Any:
     """`main` up to where the options are understood."""
-    for module in (cli, commands_choices, commands_pretrain, commands_report, commands_tune):
-        monkeypatch.setattr(module, "parse", partial(_parse, module.parse))
-    run = WATER_MAZE, "epl2rl", WATER_MAZE.preset("quick")
-    monkeypatch.setattr(cli, "open_run", lambda path: run)
+    monkeypatch.setattr(cli, "parse", partial(_parse, cli.parse))
 
     def parse(line: str) -> None:
         program, *arguments = shlex.split(line)
         assert program == "reinstate"
-        with pytest.raises((Parsed, SystemExit)) as end:
-            cli.main(arguments)
-            pytest.fail(f"refused: {line}")
-        assert end.type is Parsed or end.value.args == (0,)  # --help
+        with contextlib.suppress(Parsed):
+            assert cli.main(arguments) == 0, f"refused: {line}"  # --help
 
     return parse
 
