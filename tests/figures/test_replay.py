@@ -13,7 +13,6 @@ import pytest
 from rich.console import Console
 
 from reinstate.agent import Network, make_agent
-from reinstate.cell import Gates
 from reinstate.errors import UserError
 from reinstate.evaluation import Evaluation, Record, evaluate
 from reinstate.figures.replay import Frame, animated_svg, choose, draw, memory_text, replay, show
@@ -54,8 +53,8 @@ def a_record(
     met: Any = np.array([[exposure]])
     far: Any = np.full(cell.shape, distance)
     trace = MazeTrace(cell, np.full_like(cell, 8))
-    gates = Gates(gate, gate, gate, gate)
-    return Record(ids, met, action, reward, reward, reward, gates, gates, far, met, trace)
+    report = {"r": gate}
+    return Record(ids, met, action, reward, reward, reward, report, report, far, met, trace)
 
 
 def twice(distance: float = 0.0) -> Record:
@@ -83,7 +82,7 @@ def test_frames_agree_with_the_record() -> None:
         np.testing.assert_array_equal([f.reward for f in frames], record.reward[here])
         np.testing.assert_array_equal([f.goals for f in frames], record.reward[here].cumsum())
         np.testing.assert_array_equal([MOVES.index(f.move) for f in frames], record.action[here])
-        np.testing.assert_allclose([f.r_gate for f in frames], record.gates.r[here])
+        np.testing.assert_allclose([f.r_gate for f in frames], record.report["r"][here])
         assert {f.exposure for f in frames} == {int(record.exposure[here]) + 1}
 
 

@@ -71,7 +71,7 @@ def test_charts_answer_to_pointer_keys_and_buttons(address: str, tmp_path: Path)
     results = json.loads((RESULTS / "barcode-bandits/results.json").read_text())
     regret = results["agents"]["epl2rl"]["by_exposure"]["regret"]
     low, high = regret["ci95"][0]
-    said = f"regret of an episode: {regret['mean'][0]:.3f}, 95% interval [{low:.3f}, {high:.3f}]"
+    said = f"regret per episode: {regret['mean'][0]:.3f}, 95% interval [{low:.3f}, {high:.3f}]"
     assert charts[1]["first"] == f"epL2RLexposure to the context: 1, {said}"
 
 

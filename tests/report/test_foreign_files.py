@@ -6,13 +6,14 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reinstate.errors import UserError
-from reinstate.report import write_page
+from reinstate.report import load, page_of, write_page
 from report.reading import read
 from report.recorded import COMPOSITIONAL, RESULTS, page_from, small
 
@@ -28,7 +29,7 @@ def test_text_of_files_stays_text(tmp_path: Path) -> None:
     results["optimum"]["unavailable"] = EVIL
     for name in ("command", "device", "commit", "jax", "version", "preset"):
         results[name] = EVIL
-    fields = ("claim", "bound", "holds", "section", "paper")
+    fields = ("claim", "bound", "section", "paper")
     results["checks"][0] |= dict.fromkeys(fields, EVIL)
     written = page_from(tmp_path, results)
     page = read(written)
@@ -36,7 +37,7 @@ def test_text_of_files_stays_text(tmp_path: Path) -> None:
     assert EVIL not in written
     (section,), claim, *_ = page.one("section", id="claims").one("table").rows()
     assert section.startswith(f"Section {EVIL}: ")
-    assert claim[:2] == [EVIL, EVIL] and claim[-1].startswith("✗ fails against: ")
+    assert claim[:2] == [EVIL, EVIL] and claim[-1].startswith("✓ holds against: ")
     assert EVIL in [row[0] for row in page.one("table", class_="scores").rows()]
     assert EVIL in [dd.text for dd in page.all("dd")]
     names = [th.text for th in page.all("figure", class_="chart")[0].all("th")]
@@ -59,7 +60,11 @@ def test_a_replay_is_an_image_that_cannot_run(tmp_path: Path) -> None:
         ('{"name": "left-pad", "version": "1.0"}', "does not hold results of this program"),
         ('{"experiment": "barcode-bandit"}', "did you mean barcode-bandits?"),
         ('{"experiment": "barcode-bandits", "agents": 3}', "does not hold results"),
-        ("[" * 100_000, "does not hold results"),
+        ("[" * 100_000, "cannot be read"),
+        (
+            '{"experiment": "barcode-bandits", "preset": ' + "[" * 400 + "]" * 400 + "}",
+            "does not hold results",
+        ),
     ],
 )
 def test_foreign_files_are_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
@@ -96,7 +101,9 @@ def test_whatever_is_wrong_in_a_file_is_a_page_or_one_line(tmp_path: Path) -> No
             here = broken
             for name in path[:-1]:
                 here = here[name]
-            here[path[-1]] = draw.choice([None, "x", [], {}, True, float("nan"), 1e400, [[]]])
+            here[path[-1]] = draw.choice(
+                [None, "x", [], {}, True, float("nan"), 1e400, 10**400, [[]]]
+            )
             try:
                 read(page_from(tmp_path, broken))
                 outcomes["page"] += 1
@@ -104,6 +111,40 @@ def test_whatever_is_wrong_in_a_file_is_a_page_or_one_line(tmp_path: Path) -> No
                 assert "\n" not in str(error)
                 outcomes["refused"] += 1
     assert min(outcomes.values()) > 10, outcomes
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("agents", "l2rl", "reward", "mean"), "high", "agents.l2rl.reward.mean must be numbers"),
+        (("agents", "l2rl", "curve"), [], "agents.l2rl.curve must be an object, not []"),
+        (("agents",), {}, "holds results of no agent"),
+        (("checks",), [{"claim": "a\nb"}], "checks[0].value is missing"),
+        (("reference_lines",), {"a\nb": "c"}, "reference_lines.a b must be a number"),
+        (("settings",), None, "settings must be an object"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    tmp_path: Path, path: tuple[str, ...], value: Any, message: str
+) -> None:
+    results = here = small()
+    for name in path[:-1]:
+        here = here[name]
+    here[path[-1]] = value
+    with pytest.raises(UserError, match=re.escape(message)) as caught:
+        page_from(tmp_path, results)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_mistake_of_our_own_is_not_blamed_on_the_file(tmp_path: Path) -> None:
+    def mistaken(results: Any) -> Any:
+        return results["agents"]["nobody"]
+
+    (tmp_path / "results.json").write_text(json.dumps(small()))
+    (document,) = load([tmp_path])
+    experiment = replace(document.experiment, charts={"training-curves": mistaken})
+    with pytest.raises(KeyError, match="nobody"):
+        page_of([document._replace(experiment=experiment)])
 
 
 def test_a_file_that_is_no_report_is_kept(tmp_path: Path) -> None:

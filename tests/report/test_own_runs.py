@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from reinstate.analysis.intervals import with_interval
-from reinstate.cli.report import report_command
 from reinstate.errors import UserError
 from reinstate.files import write_json
+from reinstate.report import write_page
 from reinstate.runs.run import Run
 from report.reading import Element, read
 from report.recorded import BARCODES, RESULTS
+from spoken import Command, assert_refused
 from tiny import TINY, new_run
 
 
@@ -39,20 +40,19 @@ def made_run(path: Path, agent: str = "epl2rl", evaluated: bool = True, lanes: i
 
 def report(*paths: Path) -> Element:
     out = paths[0].parent / "report.html"
-    report_command([*map(str, paths), "--out", str(out)])
+    write_page(paths, out)
     return read(out.read_text())
 
 
-def test_a_single_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_single_run(tmp_path: Path) -> None:
     page = report(made_run(tmp_path / "run").path)
-    assert capsys.readouterr().out.startswith(f"{tmp_path / 'report.html'} (")
     assert not page.all("section", id="claims")
     ((label, reward, share, *_),) = page.one("table", class_="scores").rows()
     recorded = with_interval(BARCODES["agents"]["epl2rl"]["reward"])
     assert (label, reward, share) == ("epL2RL", recorded, "–")
     curve = page.all("figure", class_="chart")[0]
     rows = [tr for tr in curve.all("tr") if "data-x" in tr.attributes]
-    # Six episodes an epoch; mean and interval of two seeds.
+    # Six episodes per epoch; mean and interval of two seeds.
     assert [tr.one("th").text for tr in rows] == ["6", "12", "18"]
     assert [tr.one("td").text.split()[0] for tr in rows] == ["1.500", "3.000", "3.000"]
     facts = dict(
@@ -67,7 +67,8 @@ def test_several_agents_stand_side_by_side(tmp_path: Path) -> None:
     section = page.one("section", id="barcode-bandits")
     labels = ["epL2RL", "L2RL", "L2RL+Context"]
     assert [row[0] for row in section.one("table", class_="scores").rows()] == labels
-    assert [li.text for li in section.all("figure", class_="chart")[0].all("li")] == labels
+    heads = section.all("figure", class_="chart")[0].one("thead").all("th")
+    assert [th.text for th in heads][1:] == labels
     assert [s.text for s in section.all("summary") if s.text.startswith("Settings")] == ["Settings"]
 
 
@@ -112,7 +113,8 @@ def spoil(run: Run, name: str, content: str) -> Path:
         ("evaluation.json", '{"reward": "high"}', "does not hold results of this program"),
         ("config.json", "[]", "is not the config of a run"),
         ("config.json", '{"config": {"experiment": "chess"}}', "unknown experiment 'chess'"),
-        ("metrics.jsonl", '{"epoch": 1, "steps": 1}\n', "does not hold results of this program"),
+        ("metrics.jsonl", '{"epoch": 1, "steps": 1}\n', "([0].seconds is missing)"),
+        ("evaluation.json", '{"reward": {"mean": 1, "ci95": null}}', "reward.per_seed is missing"),
     ],
 )
 def test_broken_runs_are_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
@@ -122,22 +124,25 @@ def test_broken_runs_are_refused(tmp_path: Path, name: str, content: str, messag
     assert "\n" not in str(caught.value)
 
 
+def test_seeds_that_come_and_go_are_refused(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "run")
+    row = {"epoch": 4, "steps": 40, "seconds": 0.5, "reward": [1.0]}
+    run.append_metrics(row)
+    with pytest.raises(UserError, match="as many seeds in each epoch"):
+        report(run.path)
+
+
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("line", "message"),
     [
-        ([], "report needs results first"),
-        (["nowhere"], "nowhere does not exist"),
-        (["."], "holds neither results.json nor a run"),
-        (["empty", "--oot", "x"], "--oot"),
+        ("report", "results first"),
+        ("report nowhere", "nowhere does not exist"),
+        ("report .", "holds neither results.json nor a run"),
+        ("report empty --oot x", "--oot"),
     ],
 )
-def test_mistakes_are_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=re.escape(message)) as caught:
-        report_command(arguments)
-    assert "\n" not in str(caught.value)
+def test_mistakes_are_one_line(command: Command, line: str, message: str) -> None:
+    assert_refused(command(line), message)
 
 
 def test_a_run_without_anything_to_show(tmp_path: Path) -> None:
@@ -145,8 +150,7 @@ def test_a_run_without_anything_to_show(tmp_path: Path) -> None:
         report(new_run(tmp_path / "run").path)
 
 
-def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json(command: Command, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    report_command([str(RESULTS / "water-maze"), "--out", str(out), "--json"])
-    said = json.loads(capsys.readouterr().out)
-    assert said == {"report": str(out), "bytes": out.stat().st_size}
+    said = command(f"report {RESULTS / 'water-maze'} --out {out} --json")
+    assert json.loads(said.out) == {"report": str(out), "bytes": out.stat().st_size}

@@ -230,8 +230,9 @@ def checked(kind: type[T], value: Any, path: Path) -> T:
     except RecursionError:
         problem = "it is nested too deep"
     if problem:
+        said = " ".join(problem.split())[:200]
         raise UserError(
-            f"{path} does not hold results of this program ({problem}):"
+            f"{path} does not hold results of this program ({said}):"
             " name what reinstate reproduce or train left"
         )
     found: T = value

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from reinstate.figures.chart import Chart, Line, Values
 
 LEFT_TO_RIGHT = (0.0, 1.0, 0.5)  # where labels may stand, as shares of the room that is left
-PIECES = 4  # into which the way from one point to the next is cut, to see what a label covers
+PIECE = 0.02  # of a line, to see whether a label covers it
 
 
 class Placed(NamedTuple):
@@ -27,11 +27,11 @@ class _Box(NamedTuple):
     width: float
     height: float
 
-    def holds(self, x: float, y: float) -> bool:
-        return self.left <= x <= self.left + self.width and self.crossed_at(y)
+    def holds(self, x: float, y: float, margin: float) -> bool:
+        return self.left <= x <= self.left + self.width and self.crossed_at(y, margin)
 
-    def crossed_at(self, y: float) -> bool:
-        margin = 0.15 * self.height  # what hugs the label's own line is no matter
+    def crossed_at(self, y: float, margin: float = 0.15) -> bool:
+        margin *= self.height
         return self.bottom + margin < y < self.bottom + self.height - margin
 
     def meets(self, other: "_Box") -> bool:
@@ -61,11 +61,12 @@ def place_labels(chart: Chart, letter: float, height: float) -> list[Placed]:
     """
     drawn, (low, high) = list(_drawn(chart)), chart.y_range
     levels = [(line.at - low) / (high - low) for line in chart.lines]
+    margin = 0.15 if chart.joined else -0.4  # a curve may hug the label's line, a point is round
     placed: list[Placed] = []
     taken: list[_Box] = []
 
     def badness(box: _Box) -> int:
-        covered = sum(box.holds(x, y) for x, y in drawn)
+        covered = sum(box.holds(x, y, margin) for x, y in drawn)
         crossed = sum(box.crossed_at(level) for level in levels)
         outside = box.bottom < 0 or box.bottom + box.height > 1
         return covered + 50 * crossed + 1000 * outside + 1000 * sum(map(box.meets, taken))
@@ -100,6 +101,7 @@ def _drawn(chart: Chart) -> Iterator[tuple[float, float]]:
             ]
             yield from points
             for (a, b), (c, d) in pairwise(points) if chart.joined else ():
-                for piece in range(1, PIECES):
-                    share = piece / PIECES
+                pieces = 1 + int(max(abs(c - a), abs(d - b)) / PIECE)
+                for piece in range(1, pieces):
+                    share = piece / pieces
                     yield a + share * (c - a), b + share * (d - b)

@@ -108,10 +108,8 @@ def _draw_chart(axes: "Axes", chart: Chart, width: float, height: float) -> None
 
 def _draw_guides(axes: "Axes", chart: Chart, letter: float, line: float) -> None:
     """Draw lines for reference, labelled where nothing is covered."""
-    from matplotlib.patheffects import withStroke
-
     text: Any = {"fontsize": 7, "color": "0.35", "textcoords": "offset points"}
-    text["path_effects"] = [withStroke(linewidth=2.5, foreground="white")]
+    text["bbox"] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5}
     for each in chart.lines:
         axes.axhline(each.at, **GUIDE)
     for placed in place_labels(chart, letter, line):

@@ -4,13 +4,13 @@ A document has been checked against its type, but lists in it may still be of an
 What does not fit is left out, so that no builder has to ask.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reinstate.figures.chart import Interval, Line, Series
 
 MOST_POINTS = 200  # of a curve
+LARGEST = 1e100
 MOST_SEEDS = 20  # drawn one by one
 
 
@@ -22,10 +22,10 @@ def at(scores: object, *path: str) -> Any:
 
 
 def finite(value: object) -> float | None:
-    """Return a number; None for null, NaN, an infinity, or what is no number."""
+    """Return a number; None for null, NaN, what is all but infinite, or what is no number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) else None
+    return float(value) if -LARGEST < value < LARGEST else None
 
 
 def numbers(value: object) -> list[float | None]:

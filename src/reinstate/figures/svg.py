@@ -16,7 +16,8 @@ LEFT, RIGHT, TOP, BOTTOM = 58, 24, 14, 46  # margins: room for ticks and labels,
 LABEL_ROOM = 13  # that a line of text needs
 LETTER = 7  # about as wide as one of it
 MOST_LINES = 4  # of a category's name
-DASH = 1.6  # pixels for each unit of a series' dash
+SHAPES = {"diamond": "m0 -6l6 6l-6 6l-6 -6z", "cross": "m-3 -3l6 6m0 -6l-6 6"}
+DASH = 1.8  # pixels for each unit of a series' dash
 
 
 def colour_class(colour: str) -> str:
@@ -34,7 +35,7 @@ def style_of(colours: Iterable[str]) -> str:
 def figure(chart: Chart, ident: str) -> Markup:
     """Make a chart's figure, with ids that start with `ident`."""
     note = [tag("p", chart.note)] if chart.note else []
-    entries = [_entry(i, s) for i, s in enumerate(chart.series) if s.in_legend]
+    entries = [_entry(chart, i, s) for i, s in enumerate(chart.series) if s.in_legend]
     return tag(
         "figure",
         tag("figcaption", chart.caption, *note),
@@ -49,8 +50,9 @@ def figure(chart: Chart, ident: str) -> Markup:
     )
 
 
-def _entry(index: int, series: Series) -> Markup:
-    swatch = tag("svg", _line("M0 6h22", series), width=22, height=12, aria_hidden="true")
+def _entry(chart: Chart, index: int, series: Series) -> Markup:
+    drawn = _line("M0 6h22", series) if chart.joined else _marker(series, 11, 6)
+    swatch = tag("svg", drawn, width=22, height=12, aria_hidden="true", class_="mark")
     return tag("li", swatch, series.label, class_=colour_class(series.colour), data_series=index)
 
 
@@ -239,17 +241,14 @@ def _markers(chart: Chart, x: Sequence[float], series: Series) -> Iterator[Marku
     low, high = chart.y_range
     for a, b in zip(x, series.y, strict=True):
         if series.marker and (b is not None or chart.scatter):
-            at = _y(chart, low + 0.02 * (high - low) if b is None else b)
-            if series.marker in ("dot", "ring"):
-                kind = "ring" if series.marker == "ring" else None
-                yield tag("circle", cx=f"{a:.1f}", cy=f"{at:.1f}", r=4, class_=kind)
-            else:
-                shape = (
-                    "m0 -6l6 6l-6 6l-6 -6z"
-                    if series.marker == "diamond"
-                    else "m-3 -3l6 6m0 -6l-6 6"
-                )
-                yield tag("path", d=f"M{a:.1f} {at:.1f}{shape}", class_="interval")
+            yield _marker(series, a, _y(chart, low + 0.02 * (high - low) if b is None else b))
+
+
+def _marker(series: Series, x: float, y: float) -> Markup:
+    if series.marker in SHAPES:
+        return tag("path", d=f"M{x:.1f} {y:.1f}{SHAPES[series.marker]}", class_="interval")
+    kind = "ring" if series.marker == "ring" else None
+    return tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=4, class_=kind)
 
 
 def _seeds(chart: Chart, x: Sequence[float], series: Series) -> Iterator[Markup]:

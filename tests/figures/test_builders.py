@@ -1,0 +1,355 @@
+"""Charts are made of what results.json holds, and of nothing else."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reinstate import registry
+from reinstate.agent import AGENTS
+from reinstate.analysis.intervals import over_seeds
+from reinstate.figures import choices, exposures, style
+from reinstate.figures.axes import place_labels
+from reinstate.figures.chart import Chart, Line, Series
+from reinstate.figures.learning import training_curves
+from reinstate.figures.mazes import trajectories
+from reinstate.figures.search import search_panels
+
+
+def document(agents: dict[str, Any], **parts: Any) -> Any:
+    """Make results of the parts that matter, as a file would hold them."""
+    empty = {"baselines": {}, "optimum": {}, "reference_lines": {}, "settings": {}}
+    return json.loads(json.dumps({**empty, **parts, "agents": agents}))
+
+
+def lines_of(chart: Chart) -> dict[str, list[float | None]]:
+    return {s.name: [y if y is None else round(y, 6) for y in s.y] for s in chart.series}
+
+
+def in_legend(chart: Chart) -> list[str]:
+    return [s.label for s in chart.series if s.in_legend]
+
+
+# Learning
+
+
+def an_agent(*rewards: list[float], frozen: float = 1.25) -> dict[str, Any]:
+    curve = {"episodes": [6, 12, 18], "steps": [72, 144, 216], "reward": over_seeds([*rewards])}
+    return {"curve": curve, "reward": over_seeds([frozen])}
+
+
+def test_training_curves_are_the_means_and_the_seeds() -> None:
+    agents = {
+        "epl2rl": an_agent([0.5, 1, 2], [0.7, 1, 2.4]),
+        "l2rl": an_agent([0.5, 0.6, 0.9], frozen=0.63149),
+        "my-own": {"reward": over_seeds([1.0])},  # no curve
+    }
+    (chart,) = training_curves(document(agents, reference_lines={"best": 2.5, "odd": None}))
+    memory, plain = chart.series
+    assert lines_of(chart) == {"epL2RL": [0.6, 1, 2.2], "L2RL": [0.5, 0.6, 0.9]}
+    assert memory.per_seed == [[0.5, 1, 2], [0.7, 1, 2.4]] and list(memory.x) == [6, 12, 18]
+    assert memory.ci95[2] == (2.0, 2.4) and not any(plain.ci95)
+    assert in_legend(chart) == ["epL2RL (1.25 frozen)", "L2RL (0.631 frozen)"]
+    assert chart.lines == [("best", 2.5)] and chart.y_label == "reward per episode"
+    assert training_curves(document({"l2rl": {"reward": over_seeds([1.0])}})) == []
+
+
+# Names and colours
+
+
+def test_every_agent_of_ours_has_its_label_and_its_colour() -> None:
+    assert style.LABELS.keys() == style.COLOURS.keys() <= AGENTS.keys()
+    assert len(set(style.LABELS.values())) == len(set(style.COLOURS.values())) == 8
+    assert style.label("epl2rl-input-4") == "epL2RL, memory as 4 inputs"
+
+
+def test_agents_of_others_bring_their_own_or_get_spare_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    theirs = SimpleNamespace(label="GRU with recall", colour="#123456")
+    odd = SimpleNamespace(colour="reddish")
+    monkeypatch.setattr(registry, "_registered", {**registry._registered})
+    monkeypatch.setitem(
+        registry._registered, "agent", {**registry._registered["agent"], "gru": theirs, "odd": odd}
+    )
+    assert style.label("gru") == "GRU with recall" and style.label("odd") == "odd"
+    names = ["epl2rl", "gru", "odd", "epL2RL (again)", "one", "two", "three", "four"]
+    colours = style.palette(names)
+    assert colours[:2] == [style.COLOURS["epl2rl"], "#123456"]
+    assert len(set(colours[:7])) == 7 and colours == style.palette(names)
+
+
+# By exposure
+
+
+def by_exposure(*curves: list[float], seeds: Any = None) -> dict[str, Any]:
+    ends = over_seeds(seeds) if seeds else over_seeds([[curve[-1] for curve in curves]])
+    return {"by_exposure": {"regret_by_step": [*curves], "regret": ends}}
+
+
+def test_regret_by_pull_with_one_line_per_exposure_beside_the_algorithms() -> None:
+    agents = {
+        "epl2rl": by_exposure(*([0.9 / e, 1.8 / e] for e in range(1, 8)),
+                              seeds=[[1.8 / e - 0.1 for e in range(1, 8)], [1.9] * 7]),
+        "l2rl": by_exposure([0.8, 1.5], [0.7, 1.4]),
+    }  # fmt: skip
+    rivals = {"ucb1": by_exposure([0.8, 1.6], [0.8, 1.4]), "random": by_exposure([0.9, 1.8])}
+    memory, plain = exposures.regret(document(agents, baselines=rivals))
+    assert [chart.of for chart in (memory, plain)] == ["epL2RL", "L2RL"]
+    assert memory.y_range == plain.y_range  # to be compared
+    assert lines_of(plain) == {
+        "exposure 1": [0.8, 1.5],
+        "exposure 2": [0.7, 1.4],
+        "UCB": [0.8, 1.5],  # the mean over exposures: it does not remember
+    }
+    assert in_legend(memory) == ["exposure 1", "exposure 2", "exposure 7", "UCB"]
+    assert len(memory.series) == 8  # the others lie between
+    assert memory.series[1].per_seed == [[None, 0.8], [None, 1.9]]  # at the end of the line
+    assert len({s.colour for s in memory.series}) == 8
+
+
+def test_regret_without_algorithms_and_without_anything() -> None:
+    agents = {"l2rl-context": by_exposure([0.5, 0.9])}
+    (chart,) = exposures.regret(document(agents, baselines={"unavailable": "too large"}))
+    assert lines_of(chart) == {"exposure 1": [0.5, 0.9]}
+    assert exposures.regret(document({"l2rl": {"reward": over_seeds([1.0])}})) == []
+
+
+def stimuli(memory: bool) -> dict[str, Any]:
+    better, queried = by_exposure([0.3, 0.6], [0.2, 0.3]), by_exposure([0.3, 0.5], [0.2, 0.4])
+    return {
+        **better,
+        "reward": over_seeds([1.5, 1.7]),
+        "by_queried": queried["by_exposure"],
+        "retrieval": over_seeds([0.9, 1.0]) if memory else None,
+        "r_by_trial": [[0.3 * memory, 0.2 * memory], [0.3 * memory, None]],
+    }
+
+
+def test_stimuli_count_by_the_better_known_and_by_the_queried() -> None:
+    agents = {"epl2rl": stimuli(memory=True), "l2rl-context": stimuli(memory=False)}
+    optimum = {"both_novel": 1.4, "either_known": 1.8}
+    results = document(agents, optimum=optimum)
+    charts = exposures.regret(results)
+    assert [chart.of for chart in charts] == [
+        "epL2RL, by the better known",
+        "epL2RL, by the queried",
+        "L2RL+Context",
+    ]
+    assert lines_of(charts[1])["exposure 2"] == [0.2, 0.4]
+    assert [(line.label, round(line.at, 6)) for line in charts[0].lines] == [
+        ("least without memory", 0.4)  # 1.8 − 1.4
+    ]
+    known, queried = exposures.by_exposure(results)
+    assert lines_of(known)["epL2RL"] == [0.6, 0.3] and lines_of(queried)["epL2RL"] == [0.5, 0.4]
+    assert known.y_range == queried.y_range and "better known" in known.x_label
+
+
+def test_reward_by_exposure_where_there_is_no_regret() -> None:
+    agents = {"l2rl": {"by_exposure": {"reward": over_seeds([[1, 2], [2, 4]])}}}
+    (chart,) = exposures.by_exposure(document(agents))
+    assert chart.y_label == "reward per episode" and lines_of(chart) == {"L2RL": [1.5, 3]}
+
+
+def test_steps_to_the_goal_beside_the_optimum() -> None:
+    agents = {
+        "epl2rl": {"maze": {"steps_or_end": over_seeds([[8, 3, 2], [6, 2, 2]])}},
+        "l2rl": {"maze": {"steps_or_end": {"mean": [8, 8, None], "ci95": None}}},
+    }
+    optimum = {"steps_first_exposure": 5.5, "steps_goal_known": 1.75}
+    (chart,) = exposures.steps_to_goal(document(agents, optimum=optimum))
+    assert lines_of(chart) == {
+        "epL2RL": [7, 2.5, 2],
+        "L2RL": [8, 8, None],
+        "optimum": [5.5, 1.75, 1.75],
+    }
+    assert in_legend(chart)[-1] == "optimum (5.50, 1.75)"
+    asides = [chart.aside(i) for i in range(3)]
+    assert asides[0] == -asides[1] < 0 and asides[2] == 0  # no agent hides another
+    del optimum["steps_first_exposure"]  # of a maze too large to solve
+    (chart,) = exposures.steps_to_goal(document(agents, optimum=optimum))
+    assert lines_of(chart)["optimum"] == [None, 1.75, 1.75]
+    (chart,) = exposures.steps_to_goal(document(agents, optimum={"unavailable": "too large"}))
+    assert len(chart.series) == 2
+
+
+def test_probes_stand_beside_the_agent_as_trained() -> None:
+    agent = stimuli(memory=True)
+    agent["probes"] = {"memory cleared": over_seeds([1.0, 1.2]), "other": over_seeds([1.1, 1.2])}
+    lines = {"best with memory": 1.75, "chance": 1}
+    agents = {"epl2rl": agent, "l2rl-context": stimuli(memory=False)}
+    (chart,) = exposures.probes(document(agents, reference_lines=lines))
+    assert list(chart.categories) == ["as trained", "memory cleared", "other"]
+    assert lines_of(chart) == {"epL2RL": [1.6, 1.1, 1.15]}
+    assert chart.series[0].per_seed == [(1.5, 1.0, 1.1), (1.7, 1.2, 1.2)]
+    assert chart.lines == [("best with memory", 1.75)]  # chance would squeeze all else
+    assert "Memory cleared: nothing comes back." in chart.note
+    del agents["epl2rl"]
+    assert exposures.probes(document(agents)) == []
+
+
+# Gates
+
+
+def test_gates_by_trial_get_thinner_with_each_exposure() -> None:
+    agents = {"epl2rl": stimuli(memory=True), "l2rl-context": stimuli(memory=False)}
+    (chart,) = exposures.gates(document(agents))  # the other has none, though zeros are recorded
+    assert chart.of == "epL2RL"
+    assert lines_of(chart) == {"exposure 1": [0.3, 0.2], "exposure 2": [0.3, None]}
+    assert all(b.width < a.width for a, b in pairwise(chart.series))
+
+
+def test_gates_through_the_epoch() -> None:
+    gates: dict[str, Any] = {
+        "stages": ["cue", "second stage", "outcome"],
+        "over_epoch": [[0.1, 0.1, 0.3], [0.2, 0.2, 0.4], [0.3, 0.3, 0.5]],
+        "first_cued": 2,
+        "uncued": over_seeds([[0.1, 0.2, 0.4], [0.1, 0.2, 0.2]]),
+        "cued": over_seeds([[0.2, 0.4, 0.5], [0.4, 0.4, 0.5]]),
+    }
+    (chart,) = exposures.gates(document({"epl2rl": {"gates": gates}}))
+    assert lines_of(chart) == dict(zip(gates["stages"], gates["over_epoch"], strict=True))
+    assert chart.marks == [("cued from here on", 2.5)]  # between the second episode and the third
+    assert chart.series[2].per_seed == [
+        [0.4, 0.4, None], [0.2, 0.2, None], [None, None, 0.5], [None, None, 0.5]
+    ]  # fmt: skip
+    for name in ("first_cued", "cued"):  # the classic task
+        del gates[name]
+    (chart,) = exposures.gates(document({"epl2rl": {"gates": gates}}))
+    assert not chart.marks and len(chart.series[0].per_seed) == 2
+
+
+# Choices
+
+
+def test_choice_weights_of_agents_side_by_side() -> None:
+    group = {"uncued": {"IMF": over_seeds([0.1, 0.3]), "IMB": over_seeds([1.0, 3.0])}}
+    agents = {name: {"choices": {"group": group}} for name in ("epl2rl", "l2rl")}
+    (chart,) = choices.choice_weights(document(agents))
+    assert chart.of == "uncued episodes" and chart.lines == [("", 0.0)]
+    assert list(chart.categories) == ["IMF", "IMB", "bias", "persev."]
+    assert lines_of(chart) == {"epL2RL": [0.2, 2.0], "L2RL": [0.2, 2.0]}
+    assert chart.series[1].per_seed == [(0.1, 1.0), (0.3, 3.0)]
+
+
+def test_stay_probabilities_with_a_point_per_participant() -> None:
+    people = [[0.9, 0.2, None, 0.8], [0.7, 0.4, 0.3, 0.6]]  # the first never met the third
+    panel = {"mean": [0.8, 0.3, 0.3, 0.7], "ci95": [[0.7, 0.9], [0.2, 0.4], None, [0.6, 0.8]]}
+    stay = {"episodic": {**panel, "per_participant": people}}
+    (chart,) = choices.stay(document({"epl2rl": {"choices": {"stay": stay}}}))
+    own, companion = chart.series
+    assert own.per_seed == people and own.ci95 == [(0.7, 0.9), (0.2, 0.4), None, (0.6, 0.8)]
+    assert chart.of == "cued episode" and list(companion.y) == [0.84, 0.30, 0.35, 0.72]
+
+
+def a_milestone(epoch: int, weight: float) -> dict[str, Any]:
+    names = ("IMF", "IMB", "EMF", "EMB")
+    cued = {n: over_seeds(i * weight + np.array([-0.1, 0.1])) for i, n in enumerate(names)}
+    return {"epoch": epoch, "weights": {"cued": cued}}
+
+
+def test_weights_while_an_agent_learns() -> None:
+    agent = {"milestones": [a_milestone(5, 0.1), a_milestone(100, 0.5)]}
+    agents = {"epl2rl": {**agent, "r_gate": over_seeds([0.2])}, "l2rl": agent}
+    (chart,) = choices.weights_in_training(document(agents))  # L2RL recalls nothing
+    assert lines_of(chart) == {"IMF": [0, 0], "IMB": [0.1, 0.5], "EMF": [0.2, 1], "EMB": [0.3, 1.5]}
+    assert np.round(chart.series[3].per_seed, 6).tolist() == [[0.2, 1.4], [0.4, 1.6]]
+    classic = {"milestones": [{"epoch": 5, "weights": {}}], "r_gate": over_seeds([0.2])}
+    assert choices.weights_in_training(document({"epl2rl": classic})) == []
+
+
+# Search and mazes
+
+
+def test_searches_mark_the_preset_the_best_and_what_failed() -> None:
+    def trial(number: int, rate: float, discount: float, *rewards: float | None) -> dict[str, Any]:
+        setting = {"learning_rate": rate, "entropy_cost": 0.1, "discount": discount}
+        agents = dict(zip(("l2rl", "epl2rl"), ({"reward": r} for r in rewards), strict=False))
+        return {"number": number, "setting": {**setting, "value_cost": 0.5}, "agents": agents}
+
+    trials = [trial(0, 0.01, 0.8, 1.0, 2.0), trial(1, 0.1, 0.9, None), trial(2, 0.001, 0.8, 3.0)]
+    found = {"trials": trials, "standing": {"l2rl": 1, "epl2rl": 1}, "agent": "l2rl"}
+    rate, _, discount, _ = search_panels({**found, "best": {"number": 2}})
+    assert rate.log_x and lines_of(rate) == {
+        "L2RL": [1.0, 3.0],
+        "epL2RL": [2.0],
+        "best for L2RL": [3.0],
+        "preset": [1.0, 2.0],
+        "failed": [None],
+    }
+    assert list(rate.series[-1].x) == [0.1]
+    assert list(discount.categories) == ["0.8", "0.9"]
+    assert [round(x) for x in discount.series[0].x] == [0, 0] and discount.series[0].x[0] < 0
+    assert rate.y_range == discount.y_range
+
+
+def test_trajectories_are_of_epl2rl_or_else_of_the_first_agent() -> None:
+    def agent(goal: int) -> dict[str, Any]:
+        return {"maze": {"trajectories": [{"goal": goal, "first": [0, 1], "second": [0]}]}}
+
+    agents = {"l2rl": agent(1), "epl2rl": agent(2)}
+    settings = {"task": {"height": 2, "width": 3}}
+    (drawing,) = trajectories(document(agents, settings=settings))
+    assert (drawing.height, drawing.width, drawing.pairs[0]["goal"]) == (2, 3, 2)
+    del agents["epl2rl"]
+    (drawing,) = trajectories(document(agents, settings=settings))
+    assert drawing.pairs[0]["goal"] == 1
+    assert trajectories(document(agents)) == []
+
+
+# Misshapen numbers, and the description itself
+
+
+@pytest.mark.parametrize("odd", [None, "x", [], [[]], {}, True, 7, [None, None], [[1, 2], [3]]])
+def test_what_is_misshapen_is_left_out(odd: Any) -> None:
+    """A file's types have been checked; the lengths and depths of its lists have not."""
+    good = over_seeds([[0.1, 0.2], [0.3, 0.4]])
+    curve = {"episodes": [1, 2], "reward": good}
+    for broken in (odd, *({**good, name: odd} for name in good)):
+        agent = {
+            "reward": broken,
+            "curve": {**curve, "reward": broken},
+            "by_exposure": {"regret": broken, "regret_by_step": odd},
+            "by_queried": {"regret": broken, "regret_by_step": odd},
+            "maze": {"steps_or_end": broken},
+            "gates": {"over_epoch": odd, "stages": ["cue"], "uncued": broken, "first_cued": odd},
+            "r_by_trial": odd if isinstance(odd, list) else [],
+            "probes": {"memory cleared": broken},
+            "choices": {"group": {"cued": {"IMF": broken}}, "stay": {"episodic": broken}},
+            "milestones": [{"epoch": 1, "weights": {"cued": {"IMF": broken}}}],
+            "r_gate": over_seeds([0.2]),
+        }
+        results = document({"epl2rl": agent, "l2rl": {**agent, "curve": curve}})
+        assert [s.name for c in training_curves(results) for s in c.series][-1:] == ["L2RL"]
+        for build in (exposures.by_exposure, exposures.regret, exposures.probes, exposures.gates,
+                      exposures.steps_to_goal, choices.choice_weights, choices.stay,
+                      choices.weights_in_training):  # fmt: skip
+            for chart in build(results):
+                assert chart.y_range[0] < chart.y_range[1] and chart.x_range[0] < chart.x_range[1]
+                for s in chart.series:
+                    assert len(s.x) == len(s.y) and all(len(row) == len(s.x) for row in s.per_seed)
+
+
+def test_axes_start_from_zero_unless_that_squeezes_everything() -> None:
+    def y_range(*y: float) -> tuple[float, float]:
+        return Chart("", "", "", [Series("a", "#000000", [0] * len(y), y)]).y_range
+
+    assert y_range(1, 4)[0] == 0 and 3 < y_range(8, 9)[0] < 8 and y_range(-1, 4)[0] < -1
+    assert y_range() == (0, 1.06) and y_range(0)[1] > 0
+
+
+def test_labels_of_lines_avoid_curves_each_other_and_the_border() -> None:
+    rising = Series("a", "#000000", [0, 1, 2, 3], [0, 10, 10, 10])
+    chart = Chart("", "", "", [rising], lines=[Line("best", 10.2), Line("chance", 0.1)])
+    best, chance = place_labels(chart, letter=0.02, height=0.05)
+    assert best.above and chance.above  # there is no room below
+    assert chance.left > 0.4  # the curve starts at the left
+    falling = replace(rising, y=[10, 0, 0, 0])
+    crowded = Chart("", "", "", [falling], lines=[Line("one", 5.0), Line("two", 5.1)])
+    one, two = place_labels(crowded, letter=0.02, height=0.05)
+    assert (one.left, one.above) != (two.left, two.above)
+    assert one.above is False or two.above is True  # not across the other line

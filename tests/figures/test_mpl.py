@@ -1,0 +1,142 @@
+"""Charts as files: what matplotlib draws of a description."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reinstate.experiments import EXPERIMENTS
+from reinstate.figures import mpl
+from reinstate.figures.chart import Chart, Line, Series, Trajectories
+from reinstate.files import read_json
+from tiny import ENVIRONMENT
+
+RESULTS = Path(__file__).parents[2] / "results"
+CURVE = Series(
+    "epL2RL",
+    "#0072B2",
+    [1, 2],
+    [1.0, 2.0],
+    [(0.5, 1.5), None],
+    [[0.5, 1.5], [None, 2.5]],
+    "8 frozen",
+)
+CHART = Chart("Reward", "exposure", "reward per episode", [CURVE], lines=[Line("chance", 1.1)])
+
+
+def test_png_and_svg_with_the_same_bytes_for_the_same_numbers(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        mpl.save([CHART], tmp_path / name, "Experiment 0: a test")
+    for kind in ("png", "svg"):
+        one, two = ((tmp_path / f"{name}.{kind}").read_bytes() for name in ("one", "two"))
+        assert one == two  # a redrawn figure is no change in a repository
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+    svg = (tmp_path / "one.svg").read_text()
+    words = ("Experiment 0: a test", "exposure", "reward per episode", "chance, 1.10")
+    assert all(f">{label}<" in svg for label in (*words, "epL2RL (8 frozen)"))
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_nothing_to_draw_leaves_no_file(tmp_path: Path) -> None:
+    mpl.save([], tmp_path / "none")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_means_seeds_and_intervals() -> None:
+    (axes,) = mpl.draw([CHART]).axes
+    drawn = [np.asarray(line.get_xydata()).tolist() for line in axes.lines]
+    assert [[1, 1], [2, 2]] in drawn and [[1, 0.5], [2, 1.5]] in drawn  # the mean, and a seed
+    faint = [line for line in axes.lines if line.get_alpha() == 0.4]
+    assert len(faint) == 2 and faint[1].get_marker() == "o"  # a single value is a point
+    (bars,) = axes.collections
+    assert [s.tolist() for s in bars.get_segments()] == [[[1, 0.5], [1, 1.5]]]
+    assert axes.get_ylim() == CHART.y_range
+
+
+def test_panels_share_their_height_and_one_legend() -> None:
+    charts = [Chart("t", "x", "y", [CURVE], of=of) for of in ("one", "two", "three")]
+    figure = mpl.draw(charts, "a title")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["one", "two", "three"]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["y", "", ""]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["epL2RL (8 frozen)"]
+    assert figure.get_suptitle() == "a title"
+
+
+def test_points_of_unknown_height_stand_at_the_bottom() -> None:
+    failed = Series("failed", "#000000", [0.01, 0.1], [None, None], marker="cross")
+    chart = Chart("t", "x", "y", [failed], include=[1.0, 2.0], scatter=True, log_x=True)
+    (axes,) = mpl.draw([chart]).axes
+    low, high = chart.y_range
+    assert axes.get_xscale() == "log"
+    assert all(low < y < low + 0.1 * (high - low) for y in axes.lines[0].get_ydata())
+
+
+def test_names_of_categories_are_wrapped_and_their_points_not_joined() -> None:
+    chart = Chart("t", "x", "y", [CURVE], categories=["memory " * 6, "b", "c"], dodge=0.5)
+    (axes,) = mpl.draw([chart]).axes
+    assert "\n" in axes.get_xticklabels()[0].get_text()
+    assert all(line.get_linestyle() == "None" for line in axes.lines if len(line.get_xdata()) == 2)
+
+
+@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
+def test_every_figure_of_every_experiment(name: str) -> None:
+    """From recorded results, whatever parts they have."""
+    results = read_json(RESULTS / name / "results.json")
+    for charts_of in EXPERIMENTS[name].charts.values():
+        drawings = charts_of(results)
+        assert drawings and mpl.draw(drawings).axes
+
+
+PAIRS = [
+    {"goal": 4, "first": [0, 1, 0, 0, 3, 4], "second": [0, 1, 4]},
+    {"goal": 5, "first": [2, 1, 2], "second": [2, 5]},
+]
+
+
+def panels(pairs: list[Any]) -> list[Any]:
+    return list(mpl.draw([Trajectories(2, 3, pairs)]).axes)
+
+
+def test_trajectories_run_from_red_at_the_start_to_green_at_the_goal() -> None:
+    axes = panels(PAIRS)  # the first exposures, then the second ones
+    assert [a.get_xlabel() for a in axes] == ["5 steps", "not found", "2 steps", "1 step"]
+    assert [a.get_ylabel() for a in axes] == ["first exposure", "", "second exposure", ""]
+    for a in axes:
+        (path,) = a.collections
+        red, green, *_ = np.array(path.get_colors()).T
+        assert red[0] > 0.8 and green[0] < 0.2 and red[-1] < 0.2 and green[-1] > 0.5
+        assert (a.get_xlim(), a.get_ylim()) == ((-0.5, 2.5), (1.5, -0.5))  # row 0 on top
+    goal, start = (line.get_xydata().tolist() for line in axes[0].lines)
+    assert (start, goal) == ([[0, 0]], [[1, 1]])
+
+
+def test_no_stretch_of_a_path_hides_another() -> None:
+    """0 → 1 → 0 → 0 → 3 → 4: three visits to the first cell, and each is drawn apart."""
+    (path,) = panels(PAIRS)[0].collections
+    pieces = path.get_segments()
+    corners = np.array([pieces[i][0] for i in range(0, len(pieces), len(pieces) // 5)])
+    assert len({tuple(corner) for corner in corners}) == 5
+    aside = corners - np.array([[0, 0], [1, 0], [0, 0], [0, 0], [0, 1]])
+    assert (aside != 0).any(axis=1).tolist() == [False, False, True, True, False]
+    assert abs(aside).max() < 0.3  # and still in its cell
+
+
+def test_a_maze_without_pairs_says_so() -> None:
+    figure = mpl.draw([Trajectories(2, 3, [])])
+    assert figure.get_suptitle() == "no context started twice in the same place"
+    assert len(figure.axes) == 2 and not any(a.collections for a in figure.axes)
+
+
+def test_the_command_starts_without_matplotlib() -> None:
+    code = (
+        "import sys, reinstate.cli, reinstate.experiments, reinstate.report;"
+        " print(sorted({m.split('.')[0] for m in sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True
+    )
+    assert "'jax'" in done.stdout and "'matplotlib'" not in done.stdout
