@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from reinstate.devices import over_seeds
 
@@ -51,6 +52,18 @@ def check_each_seed_is_as_if_alone(seeds: int, devices: int, where: list[int]) -
         ours, theirs = (jax.random.key_data(k) for k in (found["key"][seed], expected["key"][0]))
         np.testing.assert_array_equal(ours, theirs)
     program(found["key"], numbers)  # what comes out can go in again, as in training
+
+
+def test_an_even_number_is_spread_without_padding() -> None:
+    """The program is vmap and shard_map, nothing else: recorded numbers rest on its bits."""
+    keys, numbers = jax.random.split(jax.random.key(7), 4), jnp.arange(4)
+    mesh, spec = Mesh(np.array(jax.local_devices()), ("seeds",)), PartitionSpec("seeds")
+    spread = jax.shard_map(
+        jax.vmap(walk), mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False
+    )
+    plain = jax.jit(spread, in_shardings=NamedSharding(mesh, spec))
+    ours = over_seeds(walk, 4).lower(keys, numbers).as_text()
+    assert ours == plain.lower(keys, numbers).as_text()
 
 
 def test_five_seeds_on_four_devices() -> None:

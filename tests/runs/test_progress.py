@@ -52,7 +52,9 @@ def test_narrow_terminals_break_no_word(width: int) -> None:
     with reporter.track(label, total=200) as bar:
         bar.update(100, news)
     text = "the last good state is kept in runs/barcode-bandits/checkpoints/epoch-00100.safetensors"
+    before = len(shown.getvalue())
     reporter.note(text)
+    assert all(len(line) <= width for line in shown.getvalue()[before:].splitlines())
     whole = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", " ", shown.getvalue()).split()
     for word in f"agent 1 of 2, {label} 100/200 epochs {news} left, {text}".split():
         assert word in whole

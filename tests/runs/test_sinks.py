@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reinstate.errors import UserError
-from reinstate.files import write_json
+from reinstate.files import read_json, write_json
 from reinstate.runs import sinks
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run
@@ -124,10 +124,10 @@ def test_wandb_continues_the_same_run(run: Run, monkeypatch: pytest.MonkeyPatch)
     for name in ("CONFIG", "CACHE", "DATA"):
         monkeypatch.setenv(f"WANDB_{name}_DIR", str(run.path.parent / name.lower()))
     show(run, ["wandb"], range(1, 4))
-    identity = json.loads((run.path / "wandb-id.json").read_text())["id"]
+    identity = read_json(run.path / "wandb-id.json")["id"]
+    (run.path / "wandb").rename(run.path / "before")  # folders are named by the second
     show(run, ["wandb"], range(3, 5))
-    assert json.loads((run.path / "wandb-id.json").read_text())["id"] == identity
-    folders = sorted((run.path / "wandb").glob("offline-run-*"))
+    folders = [*run.path.glob("before/offline-run-*"), *run.path.glob("wandb/offline-run-*")]
     assert [folder.name.rpartition("-")[2] for folder in folders] == [identity, identity]
     logged = [list(wandb_rows(folder)) for folder in folders]
     assert [[row["_step"] for row in rows] for rows in logged] == [[1, 2, 3], [3, 4]]
