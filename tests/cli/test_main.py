@@ -137,7 +137,7 @@ def test_list(command: Command) -> None:
     (line,) = re.findall("^  barcode-bandits .*$", said.out, re.MULTILINE)
     assert "; section 4.1, Fig. 3a; presets quick, paper; agents epl2rl, l2rl, " in line
     listed = json.loads(command("list --json").out)
-    assert set(listed) == {"experiments", "agents", "memories", "sinks"}
+    assert set(listed) == {"experiments", "agents", "memories", "sinks", "packages"}
     assert listed["experiments"]["barcode-bandits"]["presets"] == ["quick", "paper"]
     assert listed["agents"].keys() == AGENTS.keys()
 

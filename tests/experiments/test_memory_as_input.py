@@ -49,12 +49,12 @@ def test_files_of_an_experiment_complement_each_other(tmp_path: Path, command: C
     third = results(tmp_path / "c", {"l2rl": 4.2, "l2rl-context": 4.4, "epl2rl": 8.0})
     results(tmp_path / "e", {"l2rl": 5.0, "epl2rl": 9.0, "someone": 7.0})  # came too late
     results(tmp_path / "d", {"epl2rl": 1.0}, experiment="two-step")  # has none of these agents
-    said = command("report a b/results.json c d e --inputs")
+    said = command("memory-as-input a b/results.json c d e")
     assert said.code == 0
     assert said.out.endswith("inputs.json holds the rewards of barcode-bandits\n")
     document = json.loads((tmp_path / "inputs.json").read_text())
     named = document.pop("command")
-    assert named == "reinstate report a b/results.json c d e --inputs"
+    assert named == "reinstate memory-as-input a b/results.json c d e"
     again = gather_inputs([first, second, third], "")
     assert document == json.loads(json.dumps({k: v for k, v in again.items() if k != "command"}))
     row = document["experiments"]["barcode-bandits"]["quick"]
@@ -67,7 +67,7 @@ def test_files_of_an_experiment_complement_each_other(tmp_path: Path, command: C
     }
     assert row["epl2rl"]["reward"]["mean"] == 8.0
     assert (best_without(row) or {})["reward"]["mean"] == 4.4  # the better of the two
-    assert command("report a --inputs --json").code == 0  # its own file is replaced
+    assert command("memory-as-input a --json").code == 0  # its own file is replaced
 
 
 def test_presets_are_rows_of_their_own(tmp_path: Path) -> None:
@@ -191,11 +191,11 @@ def test_commands_are_kept_without_their_folders(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("report c --inputs", "none of these results has an agent whose memory"),
-        ("report nowhere --inputs", "nowhere does not exist"),
-        ("report list.json --inputs", "list.json does not hold results of this program"),
-        ("report c --inputs --out list.json", "list.json exists and is not of this"),
-        ("report --inputs", "report needs results first"),
+        ("memory-as-input c", "none of these results has an agent whose memory"),
+        ("memory-as-input nowhere", "nowhere does not exist"),
+        ("memory-as-input list.json", "list.json does not hold results of this program"),
+        ("memory-as-input c --out list.json", "list.json exists and is not of this"),
+        ("memory-as-input", "memory-as-input needs results first"),
     ],
 )
 def test_mistakes(command: Command, tmp_path: Path, line: str, message: str) -> None:

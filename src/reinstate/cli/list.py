@@ -1,6 +1,6 @@
 """The verb `list`: what there is, ours and other packages'."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from inspect import getdoc
@@ -10,7 +10,7 @@ from reinstate.agent import AGENTS
 from reinstate.cli.shared import Verb
 from reinstate.cli.tables import say
 from reinstate.errors import UserError
-from reinstate.experiments import EXPERIMENTS, TASKS
+from reinstate.experiments import experiment_names, find_experiment
 from reinstate.memory import MEMORIES
 from reinstate.registry import GROUPS, Registry
 from reinstate.runs.sinks import SINKS
@@ -26,52 +26,54 @@ class Options(Verb):
     """
 
     def do(self, command: str) -> dict[str, dict[str, Any]]:
-        found = {
-            "experiments": _entries(EXPERIMENTS, _experiment),
-            "tasks": _entries(TASKS, _summary),
-            "agents": _entries(AGENTS, _summary),
-            "memories": _entries(MEMORIES, _summary),
-            "sinks": _entries(SINKS, _summary),
+        """Return experiments as objects, the rest as text, and which package brings what."""
+        named: dict[str, Registry[Any]] = {"agents": AGENTS, "memories": MEMORIES, "sinks": SINKS}
+        return {
+            "experiments": _describe(experiment_names(), lambda n: _about(find_experiment(n))),
+            **{k: _describe(r, lambda n, r=r: _summary(r[n])) for k, r in named.items()},
+            "packages": {
+                point.name: point.dist.name
+                for group in GROUPS.values()
+                for point in entry_points(group=group)
+                if point.dist
+            },
         }
-        return {kind: entries for kind, entries in found.items() if entries}
 
     def show(self, result: dict[str, dict[str, Any]]) -> None:
+        packages = result.pop("packages")
         for kind, entries in result.items():
             print(kind)
             for name, entry in entries.items():
-                say(f"  {name:{WIDTH}} {_line(entry)}", hang=WIDTH + 3)
+                origin = f"; from {packages[name]}" if name in packages else ""
+                say(f"  {name:{WIDTH}} {_line(entry)}{origin}", hang=WIDTH + 3)
         say("next: reinstate train EXPERIMENT --help  # what can be set")
 
 
-def _entries(registry: Registry, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    points = entry_points(group=GROUPS[registry.kind])
-    packages = {point.name: point.dist.name for point in points if point.dist}
-    entries = {}
-    for name in registry:
+def _describe(names: Iterable[str], describe: Callable[[str], Any]) -> dict[str, Any]:
+    """Describe each; of what cannot be loaded, say why."""
+    found = {}
+    for name in names:
         try:
-            entry = describe(registry[name])
+            found[name] = describe(name)
         except UserError as error:
-            entry = {"error": str(error)}
-        entries[name] = {**entry, "package": packages.get(name, "reinstate")}
-    return entries
+            found[name] = str(error)
+    return found
 
 
-def _experiment(thing: Any) -> dict[str, Any]:
-    names = ("title", "summary", "section")
-    lists = {"agents": [*thing.agents], "presets": [*thing.presets]}
-    return {**{name: getattr(thing, name) for name in names}, **lists}
+def _about(experiment: Any) -> dict[str, Any]:
+    lists = {"agents": [*experiment.agents], "presets": [*experiment.presets]}
+    return {**{n: getattr(experiment, n) for n in ("title", "summary", "section")}, **lists}
 
 
-def _summary(thing: Any) -> dict[str, Any]:
-    """An agent, memory or sink says what it is, or its docstring does."""
-    return {"summary": getattr(thing, "summary", "") or (getdoc(thing) or "").partition("\n")[0]}
+def _summary(thing: Any) -> str:
+    """Let an agent, memory or sink say what it is, or its docstring."""
+    text = getattr(thing, "summary", "") or (getdoc(thing) or "").partition("\n")[0]
+    return str(text).removesuffix(".")
 
 
-def _line(entry: dict[str, Any]) -> str:
-    parts = [entry.get("error") or entry["summary"].removesuffix(".")]
-    if entry.get("section"):
-        parts.append(f"section {entry['section']}")
-    parts += [f"{name} {', '.join(entry[name])}" for name in ("presets", "agents") if name in entry]
-    if entry["package"] != "reinstate":
-        parts.append(f"from {entry['package']}")
-    return "; ".join(parts)
+def _line(entry: Any) -> str:
+    if isinstance(entry, str):
+        return entry
+    section = [f"section {entry['section']}"] if entry["section"] else []
+    lists = [f"{name} {', '.join(entry[name])}" for name in ("presets", "agents")]
+    return "; ".join([entry["summary"], *section, *lists])

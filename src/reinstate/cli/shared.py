@@ -49,7 +49,8 @@ class OnResults(Verb):
 
     def __post_init__(self) -> None:
         if not self.results:
-            raise UserError("name results first: folders that `reinstate reproduce` left, or files")
+            verb = type(self).__module__.rpartition(".")[2].replace("_", "-")
+            raise UserError(f"{verb} needs results first: reinstate {verb} RESULTS…")
 
 
 @dataclass(frozen=True, kw_only=True)
