@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: reproduce paper test lint format docs clean
+.PHONY: reproduce paper test check-results readme lint format docs clean
 
 # The paper's experiments at the quick preset; --resume continues an interrupted call.
 reproduce: $(VENV)/.installed
@@ -17,6 +17,14 @@ paper: $(VENV)/.installed
 # with few tests come last, and the few tests that learn take longest.
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+# Committed results against what pages, README and presets say of them; seconds, and nothing is trained.
+check-results: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest checks
+
+# README's tables, made from the recorded results.
+readme: $(VENV)/.installed
+	PYTHONPATH=docs/_ext $(BIN)/python -m readme_tables
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

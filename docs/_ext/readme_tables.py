@@ -15,7 +15,7 @@ from reinstate.choices.model import STRATEGIES
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
 from reinstate.experiments.memory_as_input import best_without
-from reinstate.figures.common import LABELS
+from reinstate.figures.style import LABELS
 from reinstate.files import read_json, write_atomically
 
 BLOCK = re.compile(r"<!-- (\w+): ([^>]+) -->\n.*?<!-- /\1 -->", re.DOTALL)

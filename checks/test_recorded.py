@@ -1,12 +1,16 @@
-"""What lies in results/ fits together, and still is of the presets that the program has."""
+"""Recorded results fit together, and belong to the presets that the program has."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from readme_tables import trained_before
+from recorded import command_of
+from reinstate import cli
+from reinstate.analysis.results import Results, read_document
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.memory_as_input import GOOD, gain
 from reinstate.files import read_json
@@ -47,6 +51,22 @@ def test_the_whole_paper_took_less_than_a_quarter_of_an_hour() -> None:
 def test_records_name_no_folder_of_the_machine_that_made_them() -> None:
     for path in RESULTS.rglob("*.json"):
         assert not re.search(r'[ "]/\w', path.read_text()), path
+
+
+def test_recorded_commands_are_still_understood() -> None:
+    for path in RESULTS.glob("*/**/*.json"):
+        document = read_json(path)
+        if "experiment" in document:
+            program, *arguments = shlex.split(command_of(document))
+            assert program == "reinstate" and "--out" not in arguments
+            cli.parse(arguments)
+
+
+def test_recorded_results_name_where_they_come_from() -> None:
+    for path in RESULTS.glob("*/results.json"):
+        results = read_document(Results, path)
+        for name in ("command", "version", "commit", "device", "jax", "preset", "settings"):
+            assert results.get(name), f"{path} lacks {name}"
 
 
 def test_both_presets_judge_the_same_claims() -> None:
