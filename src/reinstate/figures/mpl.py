@@ -98,7 +98,7 @@ def _draw_chart(axes: "Axes", chart: Chart, width: float, height: float) -> None
         axes.set_xscale("log")
         low, high = 10**low, 10**high
     elif not chart.categories and all(x % 1 == 0 for s in chart.series for x in s.x):
-        axes.xaxis.set_major_locator(MaxNLocator(10, integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(10 if high < 100 else 6, integer=True))
     axes.set_xlim(low, high)
     if chart.categories:
         letters = max(7, int(width / LETTER / len(chart.categories)))
