@@ -1,12 +1,13 @@
 """Few-shot accuracy of embeddings whose answers are known."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 from reinstate.errors import UserError
 from reinstate.omniglot.fewshot import Rule, accuracy, one_shot_runs_accuracy, pixels, table
+from reinstate.omniglot.images import OneShotRun
 
 
 def clusters(spread: float, characters: int = 30, seed: int = 0) -> np.ndarray:
@@ -74,20 +75,14 @@ def test_table() -> None:
     assert all(r["accuracy"] == 1 and r["trials"] == 10 for r in rows)
 
 
-class Four(NamedTuple):
-    train: np.ndarray
-    test: np.ndarray
-    answer: np.ndarray
-
-
 def test_one_shot_runs() -> None:
-    x = np.eye(4).reshape(4, 2, 2)  # four drawings of 2 × 2 pixels
+    x = np.eye(4, dtype=np.uint8).reshape(4, 2, 2)  # four drawings of 2 × 2 pixels
 
     def embed(images: np.ndarray) -> np.ndarray[Any, Any]:
         return images.reshape(2, 4, 4)
 
-    right = Four(x, x[::-1], np.array([3, 2, 1, 0]))
-    half = Four(x, x[::-1], np.array([3, 2, 0, 1]))
+    right = OneShotRun(x, x[::-1], np.array([3, 2, 1, 0]))
+    half = OneShotRun(x, x[::-1], np.array([3, 2, 0, 1]))
     assert one_shot_runs_accuracy(embed, [right, right]) == (1.0, 0.0)
     assert one_shot_runs_accuracy(embed, [right, half]) == pytest.approx((0.75, 0.25))
 

@@ -32,22 +32,6 @@ MAX_CELLS = 1e9
 CHUNK_CELLS = 2**16
 
 
-def discounted_index(
-    a: float = 1.0, b: float = 1.0, discount: float = 0.9, tolerance: float = 1e-6
-) -> float:
-    """Compute the index of a Beta(a, b) arm under discount gamma in (0, 1), within `tolerance`.
-
-    The recursion of the module runs over N further pulls, after which the posterior mean is taken
-    as the truth. That loses at most gamma^N / (1 - gamma) times half a posterior standard
-    deviation, which fixes N ~ log(1 / tolerance) / (1 - gamma): 117 at gamma = .9, 1,330 at .99.
-    Cost O(N^2) per round, memory O(N). Raises TooLarge where N^2 / 2 exceeds `MAX_CELLS`.
-    """
-    _check_prior(a, b)
-    depth = _depth(discount, tolerance)
-    _check_cells(1, depth, "lower discount or raise tolerance")
-    return float(_discounted(np.array([a]), np.array([b]), discount, depth)[0])
-
-
 def discounted_table(
     pulls: int,
     a: float = 1.0,
@@ -57,9 +41,12 @@ def discounted_table(
 ) -> Array:
     """Compute the index of every arm pulled at most `pulls` times: table[successes, failures].
 
-    Entries with successes + failures > pulls are NaN. Each of the pulls^2 / 2 entries is calibrated
-    separately: cost O(pulls^2 N^2) per round with the N of `discounted_index`, memory
-    O(pulls^2 + N). Raises TooLarge where that exceeds `MAX_CELLS`.
+    The recursion of the module runs over N further pulls, after which the posterior mean is taken
+    as the truth. That loses at most gamma^N / (1 - gamma) times half a posterior standard
+    deviation, which fixes N ~ log(1 / tolerance) / (1 - gamma): 117 at gamma = .9, 1,330 at .99.
+    Each of the pulls^2 / 2 entries is calibrated separately: cost O(pulls^2 N^2) per round, memory
+    O(pulls^2 + N). Entries with successes + failures > pulls are NaN. Raises TooLarge where the
+    cost exceeds `MAX_CELLS`.
     """
     _check_prior(a, b)
     _require(pulls >= 0, f"pulls must not be negative, got {pulls}")
@@ -69,19 +56,6 @@ def discounted_table(
     table = np.full((pulls + 1, pulls + 1), np.nan)
     table[successes, failures] = _discounted(*_posterior(a, b, pulls), discount, depth)
     return table
-
-
-def finite_horizon_index(a: float = 1.0, b: float = 1.0, pulls_left: int = 10) -> float:
-    """Compute the index of a Beta(a, b) arm that can be pulled at most `pulls_left` more times.
-
-    The best ratio of expected reward to expected pulls over stopping times 1 <= tau <= pulls_left;
-    exact to rounding. Cost O(pulls_left^2) per round, memory O(pulls_left).
-    """
-    _require(pulls_left >= 1, f"pulls_left must be at least 1, got {pulls_left}")
-    _check_prior(a, b)
-    _check_cells(1, pulls_left, "lower pulls_left")
-    mean = np.array([a / (a + b)])
-    return float(_calibrate(mean, np.array([a]), np.array([b]), 1.0, pulls_left)[0])
 
 
 def finite_horizon_table(

@@ -1,4 +1,4 @@
-"""What a fit of choices holds: the document of `fit_choices`, fit.json and recovery.json."""
+"""What fits of choices hold: the documents of `fit_choices`, fit.json and recovery.json."""
 
 from typing import Any, NotRequired, TypedDict
 
@@ -21,7 +21,7 @@ class WeightRow(TypedDict):
 
 
 class StrategyWorth(TypedDict):
-    """What the fit loses without a strategy."""
+    """What a fit loses without a strategy."""
 
     strategy: str
     delta_log_likelihood: float
@@ -42,7 +42,7 @@ class FitRow(TypedDict, total=False):
     separated: bool  # some weight has no finite maximum
     identified: bool  # no predictor follows from the others
     leave_one_out: list[StrategyWorth]
-    seed: int  # from here on: the hierarchical sampler
+    seed: int  # from here on: of the hierarchical sampler
     chains: int
     warmup: int
     draws: int
@@ -64,7 +64,13 @@ class GroupWeight(TypedDict, total=False):
     p: float | None
 
 
-Group = dict[str, dict[str, GroupWeight]]  # by part and weight
+class Weights(TypedDict):
+    """What any model finds."""
+
+    rows: list[WeightRow]
+    fits: list[FitRow]
+    group: dict[str, dict[str, GroupWeight]]  # by part and weight
+    warnings: list[str]
 
 
 class StayPanel(TypedDict):
@@ -76,47 +82,12 @@ class StayPanel(TypedDict):
     episodes: NotRequired[list[int]]
 
 
-class StayPanels(TypedDict):
-    order: list[str]
-    incremental_uncued: StayPanel
-    incremental_cued: StayPanel
-    episodic: StayPanel
-
-
-class Weights(TypedDict):
-    """What any model finds."""
-
-    rows: list[WeightRow]
-    fits: list[FitRow]
-    group: Group
-    warnings: list[str]
-
-
 class ChoiceFit(Weights):
-    """What `fit_choices` returns."""
+    """What `fit_choices` returns; fit.json also has `data`, and how it was made."""
 
     model: str
-    stay: StayPanels
-
-
-class TableSummary(TypedDict):
-    """What a table of choices held."""
-
-    file: str
-    participants: int
-    sessions: int
-    episodes: int
-    cued: int
-    actions: list[str]
-    states: list[str]
-    skipped: int  # bad rows
-    bad_rows: list[str]  # the first of them, with reasons
-
-
-class ChoiceFitFile(ChoiceFit):
-    """fit.json; how it was made stands beside these fields."""
-
-    data: TableSummary
+    stay: dict[str, Any]  # a StayPanel for each of `stay.PANELS`, and their `order`
+    data: NotRequired[dict[str, Any]]  # what the table held
 
 
 class Recovery(TypedDict):

@@ -1,13 +1,13 @@
 """Fits of several participants, their group, and their stay probabilities."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import cast
 
 import numpy as np
 from scipy import stats
 
 from reinstate.analysis.intervals import over_seeds, student
-from reinstate.choices.documents import ChoiceFit, FitRow, Group, GroupWeight, WeightRow, Weights
+from reinstate.choices.documents import ChoiceFit, FitRow, GroupWeight, WeightRow, Weights
 from reinstate.choices.learned import fit_learned, select_episodes
 from reinstate.choices.likelihood import PRIOR_SD, Fit, fit_weights, leave_one_out
 from reinstate.choices.model import (
@@ -65,7 +65,7 @@ def _fit_each(
     linked = link_episodes(choices)
     rows: list[WeightRow] = []
     fits: list[FitRow] = []
-    group: Group = {}
+    group: dict[str, dict[str, GroupWeight]] = {}
     for part in NAMES:
         found = {}
         for code, participant in enumerate(names):
@@ -109,10 +109,7 @@ def weight_rows(found: Fit, participant: str, part: str) -> list[WeightRow]:
     z95 = float(stats.norm.ppf(0.975))
 
     def row(name: str, *numbers: float | None) -> WeightRow:
-        values: Any = (participant, part, name, *numbers)
-        made: Any = dict(zip(TIDY, values, strict=True))
-        typed: WeightRow = made
-        return typed
+        return cast(WeightRow, dict(zip(TIDY, (participant, part, name, *numbers), strict=True)))
 
     rows = []
     for name, b, se in zip(found.names, found.estimate.tolist(), found.se.tolist(), strict=True):

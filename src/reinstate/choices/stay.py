@@ -3,10 +3,12 @@
 A transition is common if the state reached is the one that the action commonly leads to.
 """
 
+from typing import Any
+
 import numpy as np
 
 from reinstate.analysis.intervals import over_seeds
-from reinstate.choices.documents import StayPanel, StayPanels
+from reinstate.choices.documents import StayPanel
 from reinstate.choices.model import NONE, Ints
 
 ORDER = ("rewarded-common", "rewarded-uncommon", "unrewarded-common", "unrewarded-uncommon")
@@ -24,7 +26,7 @@ _action, _state, _reward = _code // 4, _code // 2 % 2, _code % 2
 _cell = 2 * (1 - _reward) + (_action != _state)  # of ORDER
 
 
-def stay_panels(counts: Ints) -> StayPanels:
+def stay_panels(counts: Ints) -> dict[str, Any]:
     """Compute the three panels from the counts of `count_choices`; lists run over `ORDER`.
 
     - incremental_uncued: in uncued episodes, P(the previous episode's action), by its outcome

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from reinstate.choices.documents import ChoiceFitFile, TableSummary
+from reinstate.choices.documents import ChoiceFit
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import NAMES
 from reinstate.choices.participants import interval_and_p
@@ -122,7 +122,7 @@ def pairs(flag: str, words: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def print_data(data: TableSummary) -> None:
+def print_data(data: dict[str, Any]) -> None:
     """Say how much there is, and which state each action is taken to lead to."""
     things = {n: data[n] for n in ("participants", "sessions", "episodes")}
     counts = [f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in things.items()]
@@ -131,7 +131,7 @@ def print_data(data: TableSummary) -> None:
     say(f"taken as common: {', '.join(led)}")
 
 
-def print_weights(document: ChoiceFitFile) -> None:
+def print_weights(document: ChoiceFit) -> None:
     """Print one row per weight: mean over participants with its interval, and p, by part."""
     group, tested = document["group"], document["model"] != "hierarchical"
     columns = [name for part in group for name in (f"{part} [95%]", "p")[: 1 + tested]]
@@ -145,7 +145,7 @@ def print_weights(document: ChoiceFitFile) -> None:
     print_table(table)
 
 
-def _title(document: ChoiceFitFile) -> str:
+def _title(document: ChoiceFit) -> str:
     if document["model"] == "hierarchical":
         return "group mean, and where it lies with 95% probability"
     if document["data"]["participants"] == 1:
@@ -153,7 +153,7 @@ def _title(document: ChoiceFitFile) -> str:
     return "mean weights over participants; p of Student's t"
 
 
-def _cells(document: ChoiceFitFile, part: str, name: str) -> tuple[str, str]:
+def _cells(document: ChoiceFit, part: str, name: str) -> tuple[str, str]:
     """Write a mean with its interval, and p."""
     weight = document["group"][part].get(name)
     if weight is None:

@@ -160,16 +160,8 @@ def _read_zip(path: Path, archive: Archive) -> dict[str, bytes]:
                     _require_few(path, files)
                     with zipped.open(entry) as file:
                         files[match[1]] = _read_small(file, path, entry.filename)
-    # zipfile raises RuntimeError for passwords and NotImplementedError for unknown methods.
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        RuntimeError,
-        NotImplementedError,
-        EOFError,
-        ValueError,
-        OSError,
-    ) as error:
+    # zipfile raises a RuntimeError for passwords and unknown methods.
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, ValueError, OSError) as error:
         raise UserError(
             f"{path} cannot be read ({error}): it is cut short or no zip archive; fetch it again"
         ) from None

@@ -6,13 +6,11 @@ is complete. A download that breaks off is continued the next time.
 
 import http.client
 import shutil
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
@@ -86,18 +84,30 @@ def _transfer(url: str, part: Path, reporter: Reporter) -> None:
         total = have + int(length) if length.isdecimal() else None
         _require_room(part, (total or 0) - have)
         with _disk_errors(part), open(part, "ab" if have else "wb") as file:
-            _copy(url, response, file, Meter(reporter, part.stem, total, have))
+            _copy(url, response, file, have, total, reporter)
 
 
-def _copy(url: str, response: http.client.HTTPResponse, file: IO[bytes], meter: "Meter") -> None:
-    with meter:
+def _copy(
+    url: str,
+    response: http.client.HTTPResponse,
+    file: IO[bytes],
+    done: int,
+    total: int | None,
+    reporter: Reporter,
+) -> None:
+    """Append what comes to a file that holds `done` bytes, with a bar in a terminal."""
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
+    hidden = not reporter.console.is_terminal
+    with Progress(*columns, console=reporter.console, disable=hidden) as progress:
+        task = progress.add_task(url.rpartition("/")[2], total=total, completed=done)
         for chunk in _chunks(url, response):
             file.write(chunk)
-            meter.advance(len(chunk))
-            if meter.done > LARGEST_ARCHIVE:
+            done += len(chunk)
+            progress.update(task, completed=done)
+            if done > LARGEST_ARCHIVE:
                 return  # something else, which the check will refuse
-    if meter.total is not None and meter.done < meter.total:
-        raise _broken(url, f"broke off after {meter.done} of {meter.total} bytes")
+    if total is not None and done < total:
+        raise _broken(url, f"broke off after {done} of {total} bytes")
 
 
 def _chunks(url: str, response: http.client.HTTPResponse) -> Iterator[bytes]:
@@ -162,41 +172,3 @@ def _disk_errors(path: Path) -> Iterator[None]:
         raise UserError(
             f"cannot write {path}: {reason}; mend it, or set {VARIABLE} to another folder"
         ) from None
-
-
-class Meter:
-    """Progress of one download: a bar in a terminal, plain lines in a pipe."""
-
-    def __init__(self, reporter: Reporter, label: str, total: int | None, done: int) -> None:
-        self.reporter, self.label, self.total, self.done = reporter, label, total, done
-        self.last = time.monotonic()
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            console=reporter.console,
-            disable=not reporter.console.is_terminal,
-        )
-        self.task = self.progress.add_task(label, total=total, completed=done)
-
-    def __enter__(self) -> "Meter":
-        self.progress.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.progress.stop()
-
-    def advance(self, count: int) -> None:
-        self.done += count
-        self.progress.update(self.task, completed=self.done)
-        now = time.monotonic()
-        if not self.reporter.console.is_terminal and now - self.last >= self.reporter.every:
-            self.last = now
-            whole = f" of {self.total / 1e6:.1f}" if self.total else ""
-            self.reporter.note(f"{self.label}: {self.done / 1e6:.1f}{whole} MB")

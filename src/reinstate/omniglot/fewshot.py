@@ -1,11 +1,12 @@
 """How well embeddings distinguish characters that the embedder was not trained on."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from reinstate.errors import UserError, require_positive
+from reinstate.omniglot.images import OneShotRun
 
 Rule = Literal["nearest", "class-mean"]
 CHUNK = 250  # trials at a time: memory stays small
@@ -19,17 +20,6 @@ class Accuracy(NamedTuple):
 
     mean: float
     error: float  # standard error, over trials or runs
-
-
-class OneShot(Protocol):
-    """One of Lake's runs: one drawing of each of 20 characters, and 20 to be recognised."""
-
-    @property
-    def train(self) -> np.ndarray: ...  # (characters, 28, 28)
-    @property
-    def test(self) -> np.ndarray: ...  # (tests, 28, 28)
-    @property
-    def answer(self) -> np.ndarray: ...  # (tests,) which of the characters each test shows
 
 
 def accuracy(
@@ -108,7 +98,7 @@ def table(embeddings: np.ndarray, trials: int, seed: int) -> list[dict[str, Any]
 
 
 def one_shot_runs_accuracy(
-    embed: Callable[[np.ndarray], np.ndarray], runs: Sequence[OneShot]
+    embed: Callable[[np.ndarray], np.ndarray], runs: Sequence[OneShotRun]
 ) -> Accuracy:
     """Measure the share recognised in Lake's one-shot runs, each within one alphabet."""
     tests, examples = (embed(np.stack([getattr(r, n) for r in runs])) for n in ("test", "train"))

@@ -23,7 +23,8 @@ from reinstate.errors import UserError
 from reinstate.files import read_json, write_json
 from reinstate.omniglot.distortion import Distortion
 from reinstate.omniglot.embedder import SIZE, Convolutions, Embedder, embed, rounded, save_embedder
-from reinstate.omniglot.fewshot import OneShot, accuracy, one_shot_runs_accuracy, pixels, table
+from reinstate.omniglot.fewshot import accuracy, one_shot_runs_accuracy, pixels, table
+from reinstate.omniglot.images import OneShotRun
 from reinstate.omniglot.lifelong import LifelongMemory
 from reinstate.omniglot.teaching import EmbedderMetrics, Pretraining, State, Teacher
 from reinstate.runs.loop import Row, RunWork
@@ -87,7 +88,7 @@ class Drawn(NamedTuple):
 
     background: np.ndarray  # what is learned from, all of it
     evaluation: np.ndarray  # what is only reported on
-    runs: Sequence[OneShot]
+    runs: Sequence[OneShotRun]
 
 
 def pretrain(

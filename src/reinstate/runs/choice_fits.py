@@ -13,11 +13,11 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from reinstate.choices.documents import ChoiceFit, ChoiceFitFile, Recovery, TableSummary
+from reinstate.choices.documents import ChoiceFit, Recovery
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.participants import SAMPLED, TIDY, fit_choices, require_model
 from reinstate.choices.simulated import simulate
@@ -38,22 +38,20 @@ def fit_file(
     skip_bad: bool = False,
     prior_sd: float = PRIOR_SD,
     seed: int = 0,
-) -> ChoiceFitFile:
+) -> ChoiceFit:
     """Fit a table of choices; the arguments are those of `read_choices` and `fit_choices`."""
     require_model(model)
     table = read_choices(path, columns, common, skip_bad)
     document = fit_choices(table.choices, model, table.participants, prior_sd, seed)
     document["warnings"] = _warnings(table) + document["warnings"]
-    made: Any = {"data": _summary(path, table), **document, **provenance()}
-    typed: ChoiceFitFile = made
-    return typed
+    summary = {"file": str(path), **_summary(table)}
+    return cast(ChoiceFit, {"data": summary, **document, **provenance()})
 
 
-def _summary(path: Path, table: ChoiceTable) -> TableSummary:
+def _summary(table: ChoiceTable) -> dict[str, Any]:
     choices = table.choices
     sessions = np.unique(np.stack([choices.participant, choices.session]), axis=1)
     return {
-        "file": str(path),
         "participants": len(table.participants),
         "sessions": sessions.shape[1],
         "episodes": len(choices.action),
@@ -77,7 +75,7 @@ def _warnings(table: ChoiceTable) -> list[str]:
     return found
 
 
-def save_fit(document: ChoiceFitFile, out: Path) -> None:
+def save_fit(document: ChoiceFit, out: Path) -> None:
     """Write all the files of a fit, or none."""
     with _all_or_nothing(out) as folder:
         write_json(folder / "fit.json", document)

@@ -86,6 +86,8 @@ class CompositionalBandits(World):
     exchange_until: float = 0.5
     """Curriculum: the share of training after which nothing is replaced."""
 
+    num_actions = 2
+
     def __post_init__(self) -> None:
         require_positive(num_classes=self.num_classes, repeats=self.repeats, pulls=self.pulls)
         require_positive(exchanges=self.exchanges)
@@ -107,10 +109,6 @@ class CompositionalBandits(World):
             check_barcodes(max(self.num_classes, self.judged_classes), self.barcode_length)
         else:
             raise UserError(f"unknown stimuli {self.stimuli!r}: choose omniglot or barcodes")
-
-    @property
-    def num_actions(self) -> int:
-        return 2
 
     @property
     def observation_size(self) -> int:

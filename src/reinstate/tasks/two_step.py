@@ -81,6 +81,8 @@ class EpisodicTwoStep(World):
     barcode_length: int = 10
     """Bits per context."""
 
+    num_actions, observation_size, episode_length = 2, 2, 2
+
     def __post_init__(self) -> None:
         require_positive(uncued=self.uncued)
         require_probability(
@@ -101,20 +103,8 @@ class EpisodicTwoStep(World):
         check_barcodes(self.episodes_per_epoch, self.barcode_length)
 
     @property
-    def num_actions(self) -> int:
-        return 2
-
-    @property
-    def observation_size(self) -> int:
-        return 2
-
-    @property
     def context_size(self) -> int:
         return self.barcode_length
-
-    @property
-    def episode_length(self) -> int:
-        return 2
 
     @property
     def episodes_per_epoch(self) -> int:

@@ -50,6 +50,8 @@ class WaterMaze(BarcodeWorld):
     start: Literal["elsewhere", "anywhere"] = "elsewhere"
     """Where episodes start and agents respawn: any cell but the goal, or any cell."""
 
+    num_actions, observation_size = len(MOVES), 2
+
     def __post_init__(self) -> None:
         super().__post_init__()
         require_positive(height=self.height, width=self.width, steps=self.steps)
@@ -68,14 +70,6 @@ class WaterMaze(BarcodeWorld):
     @property
     def num_cells(self) -> int:
         return self.height * self.width
-
-    @property
-    def num_actions(self) -> int:
-        return len(MOVES)
-
-    @property
-    def observation_size(self) -> int:
-        return 2
 
     @property
     def episode_length(self) -> int:
