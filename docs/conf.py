@@ -22,11 +22,19 @@ myst_heading_anchors = 3
 
 # A reference to something of this package that is not there is a mistake; types of others are not.
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(?!reinstate\.).*"), ("py:class", r"reinstate\.settings\.W")]
+nitpick_ignore_regex = [
+    ("py:.*", r"(?!reinstate\.).*"),
+    ("py:class", r"reinstate\..*\.[A-Z]"),  # type variables
+]
 
+smartquotes_action = "qe"  # quotes and ellipses; dashes stay, since options begin with two
 highlight_language = "text"
 default_role = "literal"  # what docstrings put between single backticks is code
-autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_default_options = {
+    "members": True,
+    "member-order": "bysource",
+    "special-members": "__call__",
+}
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True

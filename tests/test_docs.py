@@ -3,24 +3,26 @@
 Whether the pages build without a warning is for `make docs` to say.
 """
 
-import contextlib
 import inspect
 import re
 import shlex
 from collections.abc import Iterator
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import jax
 import numpy as np
 import pytest
+from sphinx.application import Sphinx
 
+import docstrings
+import results
 from reinstate import cli
 from reinstate.experiments import EXPERIMENTS
-from reinstate.files import read_json
+from reinstate.tasks.water_maze import WaterMaze
 from tasks import test_contract as contract
 
 ROOT = Path(__file__).parents[1]
@@ -41,33 +43,14 @@ def spans(page: str) -> list[str]:
     return [" ".join(span.split()) for span in SPAN.findall(FENCE.sub("", PAGES[page]))]
 
 
-@pytest.fixture
-def extension(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
-    return import_module
-
-
-class Parsed(Exception):
-    """Raised in place of doing what was asked."""
-
-
-@pytest.fixture
-def parse(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """`main` up to where the options are understood."""
-    monkeypatch.setattr(cli, "parse", partial(_parse, cli.parse))
-
-    def parse(line: str) -> None:
-        program, *arguments = shlex.split(line)
-        assert program == "reinstate"
-        with contextlib.suppress(Parsed):
-            assert cli.main(arguments) == 0, f"refused: {line}"  # --help
-
-    return parse
-
-
-def _parse(real: Any, *arguments: Any) -> None:
-    real(*arguments)
-    raise Parsed
+def parse(line: str) -> None:
+    """Understand a command line, as `main` does before it acts."""
+    program, *arguments = shlex.split(line)
+    assert program == "reinstate"
+    try:
+        cli.parse(arguments)
+    except SystemExit as end:
+        assert end.code in (None, 0)  # --help
 
 
 def commands() -> list[str]:
@@ -76,7 +59,7 @@ def commands() -> list[str]:
     return [line.partition("#")[0] for line in lines if line.startswith("reinstate ")]
 
 
-def test_commands_parse(parse: Any) -> None:
+def test_commands_parse() -> None:
     found = commands()
     assert len(found) > 30
     for line in found:
@@ -84,7 +67,7 @@ def test_commands_parse(parse: Any) -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("experiments/")])
-def test_flags_in_the_text_exist(page: str, parse: Any) -> None:
+def test_flags_in_the_text_exist(page: str) -> None:
     name = re.sub(r"experiments/(\d-)?|\.md", "", page)
     if name == "index":
         name = "barcode-bandits"
@@ -175,14 +158,61 @@ def test_embeddings_of_the_how_to_are_recognised(in_folder: None, quickly: None)
     assert np.mean(run_page("how-to/own-embeddings.md")["right"]) > 0.9
 
 
-def sphinx_extension(name: str, extension: Any) -> ModuleType:
-    pytest.importorskip("sphinx")
-    module: ModuleType = extension(name)
-    return module
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> ElementTree.Element:
+    """A page of the API, built with the configuration of the documentation."""
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("built")
+    modules = ("cell", "memory", "agent", "evaluation", "experiments.base")
+    lines = ["An option such as --task.scale.", "", "```{eval-rst}"]
+    lines += [f".. automodule:: reinstate.{name}" for name in modules] + ["```"]
+    (source / "index.md").write_text("\n".join(["# Page", "", *lines, ""]))
+    app = Sphinx(source, ROOT / "docs", out, out, "xml", status=None, warning=None)
+    app.build()
+    return ElementTree.parse(out / "index.xml").getroot()
 
 
-def test_docstrings_keep_the_lines_of_equations(extension: Any) -> None:
-    literal = sphinx_extension("docstrings", extension).literal_layouts
+def test_calls_that_readme_teaches_are_listed(built: ElementTree.Element) -> None:
+    listed = {name for each in built.iter("desc_signature") for name in each.get("ids", "").split()}
+    for call in (
+        "cell.EpisodicLSTMCell.__call__",
+        "cell.EpisodicLSTMCell.initial_state",
+        "memory.DND.empty",
+        "memory.DND.read",
+        "memory.DND.write",
+        "agent.Player.__call__",
+        "agent.make_agent",
+        "evaluation.evaluate",
+        "experiments.base.Experiment.preset",
+    ):
+        assert f"reinstate.{call}" in listed
+    assert not [name for name in listed if "._" in name.replace(".__call__", "")]
+
+
+def test_what_has_no_docstring_is_listed_if_it_can_be_called() -> None:
+    def undocumented() -> None: ...
+
+    for name, thing, expected in (("f", undocumented, False), ("_f", undocumented, None)):
+        assert docstrings.keep(SimpleNamespace(), "module", name, thing, True, None) is expected
+    assert docstrings.keep(SimpleNamespace(), "module", "N", 7, True, None) is None
+
+
+def test_defaults_are_names_and_no_addresses(built: ElementTree.Element) -> None:
+    (experiment,) = (
+        each
+        for each in built.iter("desc_signature")
+        if each.get("ids") == "reinstate.experiments.base.Experiment"
+    )
+    text = "".join(experiment.itertext())
+    assert "= no_checks" in text and "= regret_columns" in text
+    assert " at 0x" not in text and "<" not in text
+
+
+def test_options_keep_their_dashes(built: ElementTree.Element) -> None:
+    assert "An option such as --task.scale." in "".join(built.itertext())
+
+
+def test_docstrings_keep_the_lines_of_equations() -> None:
+    literal = docstrings.literal_layouts
     lines = ["One sentence,", "on two lines.", "", "a  = b    (why)", "cc = d", "", "- x", "  y"]
     assert literal(lines) == [
         *("One sentence,", "on two lines.", "", "::", ""),
@@ -191,25 +221,20 @@ def test_docstrings_keep_the_lines_of_equations(extension: Any) -> None:
     assert literal(["Before", "", "    x = y"])[2:] == ["::", "", "        x = y", ""]
 
 
-def test_fields_are_explained_by_the_comment_behind_them(extension: Any) -> None:
-    comment_of = sphinx_extension("docstrings", extension).comment_of
-    assert comment_of("reinstate.memory.Memory.keys") == "(capacity, key_size)"
+def test_fields_are_explained_by_the_comment_behind_them() -> None:
+    assert docstrings.comment_of("reinstate.memory.Contents.keys") == "(capacity, key_size)"
 
 
-def test_settings_are_explained_by_the_string_below_them(extension: Any) -> None:
-    explained = sphinx_extension("results", extension)._explained
-    from reinstate.tasks.water_maze import WaterMaze
-
-    assert explained(WaterMaze, "height") == "Rows of the grid."
-    assert explained(WaterMaze, "barcode_length") == "Bits per context."  # inherited
+def test_settings_are_explained_by_the_string_below_them() -> None:
+    assert results.explained(WaterMaze, "height") == "Rows of the grid."
+    assert results.explained(WaterMaze, "barcode_length") == "Bits per context."  # inherited
 
 
-def test_the_page_of_results_is_built_beside_the_others(extension: Any, tmp_path: Path) -> None:
-    write_report = sphinx_extension("results", extension).write_report
-    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path)
-    write_report(app, OSError())  # what failed elsewhere leaves no page
+def test_the_page_of_results_is_built_beside_the_others(tmp_path: Path) -> None:
+    app: Any = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path)
+    results.write_report(app, OSError())  # what failed elsewhere leaves no page
     assert not list(tmp_path.iterdir())
-    write_report(app, None)
+    results.write_report(app, None)
     page = (tmp_path / "report.html").read_text()
     assert all(f'id="{name}"' in page for name in EXPERIMENTS)
 

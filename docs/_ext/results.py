@@ -5,6 +5,7 @@
                                     names of recorded files
 ```{solved} compositional-bandits   the optimum, solved now
 ```{recorded-files}                 what is in results/
+```{verbs}                          of the command
 ```{settings} reinstate.tasks.water_maze.WaterMaze
 {recorded}`water-maze agents.epl2rl.reward.mean .2f`
 """
@@ -20,6 +21,7 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 import recorded
+from reinstate.cli import VERBS
 from reinstate.errors import UserError
 from reinstate.experiments import EXPERIMENTS
 from reinstate.report import write_page
@@ -62,6 +64,14 @@ class RecordedFiles(Table):
         return recorded.files_table()
 
 
+class Verbs(Table):
+    """The command's verbs, and what each is for."""
+
+    def text(self) -> str:
+        rows = [[f"`reinstate {verb}`", line] for verb, line in VERBS.items()]
+        return recorded.markdown(["verb", "to"], rows)
+
+
 class SettingsTable(Table):
     """The fields of a settings dataclass: flag, default, and the line that explains it."""
 
@@ -74,11 +84,12 @@ class SettingsTable(Table):
         rows = []
         for field in dataclasses.fields(kind):
             flag = f"`--{self.prefix}.{field.name.replace('_', '-')}`"
-            rows.append([flag, f"`{field.default}`", _explained(kind, field.name)])
+            rows.append([flag, f"`{field.default}`", explained(kind, field.name)])
         return recorded.markdown(["setting", "default", "meaning"], rows)
 
 
-def _explained(kind: type, field: str) -> str:
+def explained(kind: type, field: str) -> str:
+    """Return the string below a field, of the class or of one it inherits from."""
     for base in kind.__mro__:
         found = ModuleAnalyzer.for_module(base.__module__).find_attr_docs()
         if (base.__name__, field) in found:
@@ -108,6 +119,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_directive(kind, Recorded)
     app.add_directive("solved", Solved)
     app.add_directive("recorded-files", RecordedFiles)
+    app.add_directive("verbs", Verbs)
     app.add_directive("settings", SettingsTable)
     app.add_role("recorded", Number())
     app.connect("build-finished", write_report)

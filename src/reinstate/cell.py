@@ -12,11 +12,15 @@ from jax import Array
 
 
 class LSTMState(NamedTuple):
+    """What the cell carries from step to step."""
+
     c: Array  # (hidden_size,) cell state: what the memory stores
     h: Array  # (hidden_size,) output
 
 
 class Gates(NamedTuple):
+    """How far each gate was open, 0 to 1."""
+
     i: Array  # (hidden_size,) input gate
     f: Array  # (hidden_size,) forget gate
     o: Array  # (hidden_size,) output gate
@@ -57,12 +61,13 @@ class EpisodicLSTMCell(eqx.Module):
         self.bias = jnp.zeros(shape[1]).at[hidden_size : 2 * hidden_size].set(forget_bias)
 
     def initial_state(self) -> LSTMState:
+        """Return zeros."""
         return LSTMState(jnp.zeros(self.hidden_size), jnp.zeros(self.hidden_size))
 
     def __call__(
         self, x: Array, state: LSTMState, c_ep: Array | None = None
     ) -> tuple[LSTMState, Gates]:
-        """One step. `c_ep` is the retrieved cell state; without one, nothing is reinstated."""
+        """Take one step. `c_ep` is the retrieved cell state; without one, nothing is reinstated."""
         # The bias rides along as a row of the weights: its gradient then comes out of the same
         # matrix product, which made training a tenth faster on a GPU.
         weight = jnp.concatenate([self.weight, self.bias[None, :]])

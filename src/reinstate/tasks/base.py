@@ -12,6 +12,8 @@ from jax import Array
 
 
 class Observation(NamedTuple):
+    """What an agent sees."""
+
     features: Array  # (observation_size,) what every agent sees besides its last action and reward
     context: Array  # () the row of `contexts(task)` that is shown; −1: none
 
@@ -21,23 +23,28 @@ class World(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def num_actions(self) -> int: ...
+    def num_actions(self) -> int:
+        """Number of actions."""
 
     @property
     @abc.abstractmethod
-    def observation_size(self) -> int: ...
+    def observation_size(self) -> int:
+        """Size of the features that every agent sees."""
 
     @property
     @abc.abstractmethod
-    def context_size(self) -> int: ...
+    def context_size(self) -> int:
+        """Size of a context, which is a key of the memory."""
 
     @property
     @abc.abstractmethod
-    def episode_length(self) -> int: ...
+    def episode_length(self) -> int:
+        """Steps per episode."""
 
     @property
     @abc.abstractmethod
-    def episodes_per_epoch(self) -> int: ...
+    def episodes_per_epoch(self) -> int:
+        """Episodes per epoch."""
 
     @property
     @abc.abstractmethod
