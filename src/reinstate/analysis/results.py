@@ -6,13 +6,13 @@ a JSON Schema of them. Fields that a type does not name may be there too: experi
 their own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
     Any,
-    Literal,
     NotRequired,
     Required,
     TypedDict,
@@ -226,7 +226,8 @@ def read_document(kind: type[T], path: Path) -> T:
 def checked(kind: type[T], value: Any, path: Path) -> T:
     """Return the value if it is a document of this kind; a UserError names what is wrong."""
     try:
-        problem = _problem(kind, value, "")
+        schema = json_schema(kind)  # type: ignore[arg-type]
+        problem = _problem(schema, value, schema["$defs"])
     except RecursionError:
         problem = "it is nested too deep"
     if problem:
@@ -239,70 +240,51 @@ def checked(kind: type[T], value: Any, path: Path) -> T:
     return found
 
 
-def _problem(kind: Any, value: Any, where: str) -> str | None:
-    """Say what is wrong with a value, and where; None if nothing is."""
-    plain, arguments = get_origin(kind) or kind, get_args(kind)
-    if plain in (Required, NotRequired):
-        return _problem(arguments[0], value, where)
-    if plain in (Union, UnionType):
-        problems = [_problem(each, value, where) for each in arguments]
-        return None if None in problems else problems[0]
-    if kind is Any:
+_WORDS: dict[str, tuple[Any, str]] = {
+    "object": (Mapping, "an object"),
+    "array": (list, "a list"),
+    "string": (str, "text"),
+    "boolean": (bool, "true or false"),
+    "null": (NoneType, "nothing"),
+    "integer": (int, "a whole number"),
+    "number": ((int, float), "a number"),
+}
+
+
+def _problem(schema: Any, value: Any, definitions: Any, where: str = "") -> str | None:
+    """Say what is wrong with a value by a schema of `json_schema`, and where; None if nothing."""
+    if reference := schema.get("$ref"):
+        schema = definitions[reference.rpartition("/")[2]]
+    if options := schema.get("anyOf"):
+        problems = [_problem(each, value, definitions, where) for each in options]
+        words = schema.get("description")
+        unmet = _expected(words, value, where) if words else problems[0]
+        return None if None in problems else unmet
+    if "type" not in schema:
         return None
-    if kind is Numbers:
-        return None if _is_numbers(value) else _expected("numbers", value, where)
-    if plain is Literal:
-        return None if value in arguments else _expected(" or ".join(arguments), value, where)
-    if is_typeddict(plain):
-        return _problem_of_fields(plain, value, where)
-    if plain is dict:
-        if not isinstance(value, Mapping):
-            return _expected("an object", value, where)
-        rows = (_problem(arguments[1], each, f"{where}.{name}") for name, each in value.items())
-        return next((problem for problem in rows if problem), None)
-    if plain is list:
-        if not isinstance(value, list):
-            return _expected("a list", value, where)
-        rows = (_problem(arguments[0], each, f"{where}[{n}]") for n, each in enumerate(value))
-        return next((problem for problem in rows if problem), None)
-    return None if _is_plain(plain, value) else _expected(_WORDS[plain], value, where)
+    types, words = _WORDS[schema["type"]]
+    if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
+        return _expected(words, value, where)
+    parts: Iterable[tuple[Any, Any, str]] = ()
+    if schema["type"] == "object":
+        for name in schema.get("required", ()):
+            if name not in value:
+                return f"{f'{where}.{name}'.lstrip('.')} is missing"
+        fields, others = schema.get("properties", {}), schema.get("additionalProperties", {})
+        parts = ((fields.get(n, others), each, f"{where}.{n}") for n, each in value.items())
+    elif schema["type"] == "array":
+        parts = ((schema["items"], each, f"{where}[{n}]") for n, each in enumerate(value))
+    found = (_problem(part, each, definitions, place) for part, each, place in parts)
+    return next((problem for problem in found if problem), None)
 
 
-def _problem_of_fields(kind: Any, value: Any, where: str) -> str | None:
-    if not isinstance(value, Mapping):
-        return _expected("an object", value, where)
-    types = get_type_hints(kind, include_extras=True)
-    for name, expected in types.items():
-        if name in value:
-            if problem := _problem(expected, value[name], f"{where}.{name}"):
-                return problem
-        elif name in kind.__required_keys__:
-            return f"{f'{where}.{name}'.lstrip('.')} is missing"
-    return None
-
-
-_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
-_WORDS[NoneType] = "nothing"
-
-
-def _expected(what: str, value: Any, where: str) -> str:
+def _expected(words: str, value: Any, where: str) -> str:
     shown = " ".join(repr(value).split())
     shown = shown if len(shown) <= 40 else f"{shown[:39]}…"
-    return f"{where.lstrip('.') or 'it'} must be {what}, not {shown}"
+    return f"{where.lstrip('.') or 'it'} must be {words}, not {shown}"
 
 
-def _is_plain(kind: Any, value: Any) -> bool:
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    return type(value) is kind
-
-
-def _is_numbers(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(_is_numbers(each) for each in value)
-    return value is None or _is_plain(float, value)
-
-
+@cache
 def json_schema(kind: Any) -> dict[str, Any]:
     """Make a JSON Schema (2020-12) of a document's type."""
     definitions: dict[str, Any] = {}
@@ -320,12 +302,10 @@ def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if kind is Any:
         return {}
     if kind is Numbers:
-        reference = {"$ref": "#/$defs/Numbers"}
-        listed = {"type": "array", "items": reference}
-        definitions["Numbers"] = {"anyOf": [{"type": ["number", "null"]}, listed]}
-        return reference
-    if plain is Literal:
-        return {"enum": list(arguments)}
+        numbers = {"$ref": "#/$defs/Numbers"}
+        kinds = [{"type": "number"}, {"type": "null"}, {"type": "array", "items": numbers}]
+        definitions["Numbers"] = {"description": "numbers", "anyOf": kinds}
+        return numbers
     if is_typeddict(plain):
         return _schema_of_fields(plain, definitions)
     if plain is dict:
@@ -344,6 +324,6 @@ def _schema_of_fields(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
             "type": "object",
             "description": (kind.__doc__ or "").partition("\n")[0],
             "properties": {name: _schema(each, definitions) for name, each in types.items()},
-            "required": sorted(kind.__required_keys__),
+            "required": [name for name in types if name in kind.__required_keys__],
         }
     return {"$ref": f"#/$defs/{kind.__name__}"}
