@@ -1,6 +1,6 @@
 """What fits of choices hold: the documents of `fit_choices`, fit.json and recovery.json."""
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, cast
 
 
 class WeightRow(TypedDict):
@@ -18,6 +18,15 @@ class WeightRow(TypedDict):
     r_hat: NotRequired[float]  # of the hierarchical model
     n_eff: NotRequired[float]
     true: NotRequired[float]  # of simulated agents
+
+
+ROW = tuple(WeightRow.__annotations__)
+
+
+def weight_row(participant: str, part: str, strategy: str, *numbers: float | None) -> WeightRow:
+    """Make a row, with numbers in the order of `ROW`, as many as apply."""
+    values = (participant, part, strategy, *numbers)
+    return cast(WeightRow, dict(zip(ROW, values, strict=False)))
 
 
 class StrategyWorth(TypedDict):

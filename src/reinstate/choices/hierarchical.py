@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from reinstate.choices.documents import FitRow, GroupWeight, WeightRow, Weights
+from reinstate.choices.documents import FitRow, GroupWeight, WeightRow, Weights, weight_row
 from reinstate.choices.likelihood import fit_weights
 from reinstate.choices.model import NAMES, GroupedChoices, Ints, group_one_back
 from reinstate.errors import UserError
@@ -60,19 +60,10 @@ def fit_hierarchical(
         rows = _rows(samples, part, names, who)
         n = int(sum(g.total.sum() for g in data))
         r_hat, n_eff = max(row["r_hat"] for row in rows), min(row["n_eff"] for row in rows)
-        fitted: FitRow = {
-            "part": part,
-            "n": n,
-            "seed": seed,
-            "chains": chains,
-            "warmup": warmup,
-            "draws": draws,
-            "r_hat": r_hat,
-            "n_eff": n_eff,
-            "divergences": divergences,
-        }
+        how: FitRow = {"seed": seed, "chains": chains, "warmup": warmup, "draws": draws}
+        mixing: FitRow = {"r_hat": r_hat, "n_eff": n_eff, "divergences": divergences}
         found["rows"] += rows
-        found["fits"].append(fitted)
+        found["fits"].append({"part": part, "n": n, **how, **mixing})
         found["group"][part] = _group(rows)
         found["warnings"] += sampling_warnings(part, r_hat, n_eff, divergences)
     return found
@@ -145,29 +136,18 @@ def _rows(
     blocks = {who: samples["beta"][:, :, i] for i, who in enumerate(participants)}
     blocks |= {"group mean": samples["mu"], "group sd": samples["tau"]}
     return [
-        _posterior(who, part, name, draws[:, :, k])
+        weight_row(who, part, name, *_posterior(draws[:, :, k]))
         for who, draws in blocks.items()
         for k, name in enumerate(names)
     ]
 
 
-def _posterior(participant: str, part: str, strategy: str, draws: np.ndarray) -> WeightRow:
-    """Summarise the draws of one number, (chains, draws)."""
+def _posterior(draws: np.ndarray) -> tuple[float | None, ...]:
+    """Summarise draws of one number, (chains, draws), in the order of `ROW` from `estimate` on."""
     diagnostics = _numpyro("numpyro.diagnostics")
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return {
-        "participant": participant,
-        "part": part,
-        "strategy": strategy,
-        "estimate": float(draws.mean()),
-        "se": float(draws.std(ddof=1)),
-        "low": float(low),
-        "high": float(high),
-        "z": None,
-        "p": None,
-        "r_hat": float(diagnostics.split_gelman_rubin(draws)),
-        "n_eff": float(diagnostics.effective_sample_size(draws)),
-    }
+    mixing = diagnostics.split_gelman_rubin(draws), diagnostics.effective_sample_size(draws)
+    estimate = draws.mean(), draws.std(ddof=1), *np.quantile(draws, [0.025, 0.975])
+    return (*map(float, estimate), None, None, *map(float, mixing))
 
 
 def _group(rows: list[WeightRow]) -> dict[str, GroupWeight]:

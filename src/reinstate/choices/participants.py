@@ -1,13 +1,19 @@
 """Fits of several participants, their group, and their stay probabilities."""
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 from scipy import stats
 
 from reinstate.analysis.intervals import over_seeds, student
-from reinstate.choices.documents import ChoiceFit, FitRow, GroupWeight, WeightRow, Weights
+from reinstate.choices.documents import (
+    ChoiceFit,
+    FitRow,
+    GroupWeight,
+    WeightRow,
+    Weights,
+    weight_row,
+)
 from reinstate.choices.learned import fit_learned, select_episodes
 from reinstate.choices.likelihood import PRIOR_SD, Fit, fit_weights, leave_one_out
 from reinstate.choices.model import (
@@ -22,8 +28,6 @@ from reinstate.choices.stay import stay_panels
 from reinstate.errors import UserError, nearest, require_positive
 
 MODELS = ("one-back", "learned", "hierarchical")
-TIDY = ("participant", "part", "strategy", "estimate", "se", "low", "high", "z", "p")
-SAMPLED = ("r_hat", "n_eff")  # further columns of the hierarchical model
 
 
 def fit_choices(
@@ -107,19 +111,15 @@ def _warnings(fits: list[FitRow]) -> list[str]:
 def weight_rows(found: Fit, participant: str, part: str) -> list[WeightRow]:
     """Make one row per weight: estimate, standard error, 95% Wald interval, z and two-sided p."""
     z95 = float(stats.norm.ppf(0.975))
-
-    def row(name: str, *numbers: float | None) -> WeightRow:
-        return cast(WeightRow, dict(zip(TIDY, (participant, part, name, *numbers), strict=True)))
-
     rows = []
     for name, b, se in zip(found.names, found.estimate.tolist(), found.se.tolist(), strict=True):
-        p = float(2 * stats.norm.sf(abs(b / se)))
-        rows.append(row(name, b, se, b - z95 * se, b + z95 * se, b / se, p))
+        numbers = b, se, b - z95 * se, b + z95 * se, b / se, float(2 * stats.norm.sf(abs(b / se)))
+        rows.append(weight_row(participant, part, name, *numbers))
     if found.alpha is not None:
         rate, se = found.alpha  # in [0, 1], and so is its interval; 0 is no hypothesis to test
-        low, high = (None, None) if se is None else (rate - z95 * se, rate + z95 * se)
-        ends = (None if low is None else max(low, 0.0), None if high is None else min(high, 1.0))
-        rows.append(row("alpha", rate, se, *ends, None, None))
+        within = None if se is None else (max(rate - z95 * se, 0.0), min(rate + z95 * se, 1.0))
+        ends = within or (None, None)
+        rows.append(weight_row(participant, part, "alpha", rate, se, *ends, None, None))
     return rows
 
 

@@ -17,9 +17,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from reinstate.choices.documents import ChoiceFit, Recovery
+from reinstate.choices.documents import ROW, ChoiceFit, Recovery
 from reinstate.choices.likelihood import PRIOR_SD
-from reinstate.choices.participants import SAMPLED, TIDY, fit_choices, require_model
+from reinstate.choices.participants import fit_choices, require_model
 from reinstate.choices.simulated import simulate
 from reinstate.choices.tables import COLUMNS, ChoiceTable, read_choices
 from reinstate.figures import mpl
@@ -88,7 +88,7 @@ def save_recovery(document: Recovery, out: Path) -> None:
     """Write recovery.json, recovery.csv and the figure of a `Recovery`, or none."""
     with _all_or_nothing(out) as folder:
         write_json(folder / "recovery.json", document)
-        write_tidy(document, folder / "recovery.csv", further=("true",))
+        write_tidy(document, folder / "recovery.csv")
         mpl.save(recovery(document), folder / "recovery")
 
 
@@ -108,9 +108,11 @@ def _all_or_nothing(out: Path) -> Iterator[Path]:
                 out.rmdir()
 
 
-def write_tidy(document: ChoiceFit | Recovery, path: Path, further: tuple[str, ...] = ()) -> None:
+def write_tidy(document: ChoiceFit | Recovery, path: Path) -> None:
     """Write the rows as CSV; what does not apply stays empty."""
-    columns = TIDY + (SAMPLED if document["model"] == "hierarchical" else ()) + further
+    lacking = [] if document["model"] == "hierarchical" else ["r_hat", "n_eff"]
+    lacking += [] if "coverage" in document else ["true"]
+    columns = [name for name in ROW if name not in lacking]
     _write_csv(path, columns, [[row.get(name) for name in columns] for row in document["rows"]])
 
 
