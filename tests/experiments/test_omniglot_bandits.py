@@ -12,7 +12,7 @@ import pytest
 from reinstate.analysis.intervals import over_seeds
 from reinstate.baselines.bandits import one_exposure
 from reinstate.experiments import omniglot_bandits
-from reinstate.experiments.base import REGRET
+from reinstate.experiments.base import regret_columns
 from reinstate.experiments.omniglot_bandits import OMNIGLOT_BANDITS, checks
 from reinstate.runs.reproduce import reproduce
 from reinstate.settings import Settings
@@ -139,7 +139,7 @@ def test_only_what_was_run_is_spoken_of() -> None:
 
 def test_columns() -> None:
     found = OMNIGLOT_BANDITS.columns(AGENTS["epl2rl"])
-    assert OMNIGLOT_BANDITS.columns is REGRET
+    assert OMNIGLOT_BANDITS.columns is regret_columns
     expected = {"regret at exposure 1": 4.61, "2": 1.0, "3": 0.3}
     assert found == pytest.approx(expected)
 
@@ -170,7 +170,7 @@ def results(out: Path) -> dict[str, Any]:
 
 def test_files(out: Path) -> None:
     found = {path.name for path in out.iterdir() if path.is_file()}
-    figures = ("training-curves", "regret")
+    figures = ("training-curves", "by-exposure", "regret")
     assert found == {"results.json"} | {f"{n}.{kind}" for n in figures for kind in ("png", "svg")}
 
 

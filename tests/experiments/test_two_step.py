@@ -12,7 +12,7 @@ import pytest
 from reinstate.agent import Network
 from reinstate.analysis.intervals import over_seeds, student
 from reinstate.evaluation import Evaluation
-from reinstate.experiments.two_step import TWO_STEP, checks, columns, glance
+from reinstate.experiments.two_step import TWO_STEP, checks, columns, milestone_scores
 from reinstate.memory import DND
 from reinstate.runs.reproduce import reproduce
 from reinstate.settings import Settings
@@ -161,11 +161,11 @@ def test_what_tables_and_milestones_show() -> None:
     agent = AGENTS["epl2rl"]
     assert columns(agent) == pytest.approx({"uncued": 0.65, "cued": 0.72})
     assert columns({"uncued": near(0.6)}) == pytest.approx({"uncued": 0.6})
-    seen = glance(agent)
+    seen = milestone_scores(agent)
     assert set(seen) == {"reward", "uncued", "cued", "weights"}
     assert seen["weights"] == agent["choices"]["group"]
     del (classic := copy.deepcopy(agent))["cued"]
-    assert set(glance(classic)) == {"reward", "uncued", "weights"}
+    assert set(milestone_scores(classic)) == {"reward", "uncued", "weights"}
 
 
 TINY = Settings(
@@ -191,8 +191,9 @@ def results(out: Path) -> dict[str, Any]:
 
 
 def test_files(out: Path) -> None:
-    figures = ["training-curves", *TWO_STEP.figures]
-    assert set(figures[1:]) == {"choice-weights", "stay", "gates", "weights-in-training"}
+    figures = set(TWO_STEP.charts)
+    expected = {"choice-weights", "stay", "gates", "weights-in-training"}
+    assert figures == {"training-curves"} | expected
     found = {path.name for path in out.iterdir() if path.is_file()}
     assert found == {"results.json"} | {f"{n}.{kind}" for n in figures for kind in ("png", "svg")}
 
@@ -217,5 +218,5 @@ def test_agents_are_judged_at_milestones_too(results: dict[str, Any]) -> None:
     for stone in stones:
         assert set(stone) == {"epoch", "reward", "uncued", "cued", "weights"}
     # The last checkpoint is the trained agent, and is judged on the same epochs.
-    assert stones[-1] == {"epoch": 4, **glance(agent)}
+    assert stones[-1] == {"epoch": 4, **milestone_scores(agent)}
     assert stones[0]["weights"] != stones[-1]["weights"]

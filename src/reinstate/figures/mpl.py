@@ -180,11 +180,9 @@ def _known(row: Values) -> int:
 
 def _legend(figure: "Figure", width: float) -> None:
     """Name every series once, below all charts: there is no free corner in every one of them."""
-    found = {
-        label: handle
-        for axes in figure.axes
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
+    panels = [axes.get_legend_handles_labels() for axes in figure.axes]
+    panels.sort(key=lambda panel: -len(panel[1]))  # the fullest one's order
+    found = {label: handle for panel in panels for handle, label in zip(*panel, strict=True)}
     if found:
         room = 0.062 * max(map(len, found)) + 0.6
         columns = max(1, min(len(found), int(width / room)))
