@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import tyro
 
+from reinstate.choices import fit_choices, read_choices, simulate
 from reinstate.choices.model import Choices, join_choices
-from reinstate.choices.tables import COLUMNS, read_choices
-from reinstate.runs.choice_fits import fit_choices, simulate
+from reinstate.choices.tables import COLUMNS
 
 WEIGHTS = {"IMF": 0.3, "IMB": 1.2, "EMB": 1.0, "perseveration": 0.3}
 
