@@ -9,6 +9,7 @@ import pytest
 
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.lesions import Misfiled
+from reinstate.analysis.results import OverSeeds
 from reinstate.evaluation import Condition, Record
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
@@ -20,8 +21,7 @@ from reinstate.experiments.compositional_bandits import (
     probes,
 )
 from reinstate.memory import DND
-from reinstate.runs import reproduce as reproduction
-from reinstate.runs.reproduce import judge_state
+from reinstate.runs.judge import Evaluator
 from reinstate.tasks.compositional import CompositionalTrace
 
 OPTIMUM = {"both_novel": 8.37, "either_known": 9.0, "mean_over_epoch": 8.93, "chance": 5.0}
@@ -29,7 +29,7 @@ CLEARED, MISFILED = "memory cleared", "memory misfiled"
 BETTER, WORSE = "asked for the better stimulus", "asked for the worse stimulus"
 
 
-def near(value: float) -> dict[str, Any]:
+def near(value: float) -> OverSeeds:
     """Three seeds about a value, which are the interval too."""
     return over_seeds([value - 0.001, value, value + 0.001])
 
@@ -144,13 +144,15 @@ def test_the_paper_s_epochs() -> None:
 def test_the_optimum_is_that_of_the_judged_epochs() -> None:
     task = replace(QUICK.task, num_classes=4, judged_classes=8, pulls=3)
     solve = COMPOSITIONAL_BANDITS.optimum
+    assert solve is not None
     assert solve(task) == solve(task.for_evaluation())
     assert (
         solve(task)["mean_over_epoch"] != solve(replace(task, judged_classes=0))["mean_over_epoch"]
     )
     assert solve(task)["chance"] == pytest.approx(3 * 0.5)
     assert set(COMPOSITIONAL_BANDITS.lines.values()) <= set(solve(task))
-    assert set(COMPOSITIONAL_BANDITS.ceilings.values()) <= set(solve(task))
+    experiment = COMPOSITIONAL_BANDITS
+    assert {experiment.ceiling, experiment.ceiling_without_memory} <= set(solve(task))
 
 
 def test_probes_change_one_thing_each() -> None:
@@ -169,7 +171,7 @@ def a_record(reward: float) -> Record:
     nothing = np.zeros(shape)
     both = np.broadcast_to(np.array([[0, 0], [1, 1], [1, 1]])[None, None, :, None], (*shape, 2))
     query = np.broadcast_to(np.array([0, 0, 1]), (2, 1, 3))[..., None].repeat(2, axis=-1)
-    query[:, :, 0] = [[0, 1]]  # so that each kind is asked for anew, and known, on some trial
+    query[:, :, 0] = [[0, 1]]  # each kind is asked for when new, and when known
     trace: Any = CompositionalTrace(query, both, both)  # type: ignore[arg-type]
     gates: Any = {"r": nothing}
     fields: list[Any] = [both[..., 0, 0], both[..., 0, 0], nothing, np.full(shape, reward)]
@@ -178,21 +180,21 @@ def a_record(reward: float) -> Record:
 
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> list[Condition | None]:
-    """Where agents are judged; the n-th time they earn n an episode."""
-    arenas: list[Condition | None] = []
+    """The conditions under which agents are judged; the n-th time they earn n per episode."""
+    conditions: list[Condition | None] = []
 
-    def record_of(agent: Any, settings: Any, state: Any, arena: Condition | None = None) -> Record:
-        arenas.append(arena)
-        return a_record(len(arenas) / 2)
+    def record(self: Evaluator, state: Any, condition: Condition | None = None) -> Record:
+        conditions.append(condition)
+        return a_record(len(conditions) / 2)
 
-    monkeypatch.setattr(reproduction, "record_of", record_of)
-    return arenas
+    monkeypatch.setattr(Evaluator, "record", record)
+    return conditions
 
 
 def judge(agent: str, experiment: Any = COMPOSITIONAL_BANDITS) -> dict[str, Any]:
     experiment = replace(experiment, judge=lambda world, record: {"reward": record.reward.sum()})
     state: Any = None
-    return judge_state(experiment, agent, QUICK, state)
+    return {**Evaluator(experiment, agent, QUICK).verdict(state)}
 
 
 def test_an_agent_with_a_memory_is_probed(played: list[Condition | None]) -> None:
@@ -216,5 +218,5 @@ def test_nor_is_any_agent_where_an_experiment_has_no_probes(played: list[Conditi
 
 def test_memories_of_probes_are_those_of_the_settings() -> None:
     small = replace(QUICK, memory=DND(capacity=30, k=2))
-    assert {arena.memory.capacity for arena in probes(small).values()} == {30}
-    assert {arena.memory.k for arena in probes(small).values()} == {2}
+    assert {each.memory.capacity for each in probes(small).values()} == {30}
+    assert {each.memory.k for each in probes(small).values()} == {2}

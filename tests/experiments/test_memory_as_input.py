@@ -15,7 +15,7 @@ from reinstate.experiments.omniglot_bandits import OMNIGLOT_BANDITS
 from reinstate.files import write_json
 from reinstate.runs.gather import gather_inputs
 from reinstate.runs.provenance import provenance
-from reinstate.runs.reproduce import start_run
+from reinstate.runs.run import start_run
 from reinstate.settings import to_dict
 from spoken import Command, assert_refused
 from tiny import contents
@@ -32,8 +32,14 @@ def results(folder: Path, agents: dict[str, float], **changes: Any) -> Path:
         "experiment": "barcode-bandits",
         "preset": "quick",
         "command": f"reinstate {folder.name}",
+        "version": "1",
         "commit": "c0ffee",
+        "jax": "1",
         "device": "cpu × 2",
+        "seconds": {},
+        "baselines": {},
+        "reference_lines": {},
+        "checks": [],
         "settings": {"network": {"hidden_size": 4}, "seeds": 3},
         "optimum": {"chance": 1.8},
         "agents": {name: scored(mean) for name, mean in agents.items()},
@@ -51,7 +57,7 @@ def test_files_of_an_experiment_complement_each_other(tmp_path: Path, command: C
     results(tmp_path / "d", {"epl2rl": 1.0}, experiment="two-step")  # has none of these agents
     said = command("memory-as-input a b/results.json c d e")
     assert said.code == 0
-    assert said.out.endswith("inputs.json holds the rewards of barcode-bandits\n")
+    assert "inputs.json holds the rewards of barcode-bandits\n" in said.out
     document = json.loads((tmp_path / "inputs.json").read_text())
     named = document.pop("command")
     assert named == "reinstate memory-as-input a b/results.json c d e"
@@ -66,7 +72,8 @@ def test_files_of_an_experiment_complement_each_other(tmp_path: Path, command: C
         "epl2rl-input-16": "reinstate b",
     }
     assert row["epl2rl"]["reward"]["mean"] == 8.0
-    assert (best_without(row) or {})["reward"]["mean"] == 4.4  # the better of the two
+    best = best_without(row)
+    assert best and best["reward"]["mean"] == 4.4  # the better of the two
     assert command("memory-as-input a --json").code == 0  # its own file is replaced
 
 
