@@ -138,7 +138,7 @@ def test_a_part_that_needs_no_more(server: Server, tmp_path: Path, surplus: byte
     (tmp_path / "images_background.zip.part").write_bytes(whole + surplus)
     fetch(server, tmp_path)
     assert (tmp_path / "images_background.zip").read_bytes() == whole
-    # A whole part is taken as it is; one that is too long is fetched anew.
+    # A whole part is taken as it is; one that is too long is fetched again.
     again = [path for path, wanted in server.asked if wanted is None]
     assert ("/images_background.zip" in again) == bool(surplus)
 

@@ -1,4 +1,4 @@
-"""Archives laid out like the public ones, small enough to make anew for each test."""
+"""Archives laid out like the public ones, small enough to be made for each test."""
 
 import io
 import zipfile

@@ -50,7 +50,7 @@ def test_defaults_are_the_numbers_of_section_4_1() -> None:
 def test_ten_contexts_own_ten_arms_once_each() -> None:
     arms = good_arms(BarcodeBandits(), epochs=50)
     np.testing.assert_array_equal(np.sort(arms, axis=1), np.tile(np.arange(10), (50, 1)))
-    assert len(np.unique(arms, axis=0)) > 40  # and the mapping is drawn anew each epoch
+    assert len(np.unique(arms, axis=0)) > 40  # and the mapping is drawn for each epoch
 
 
 def test_a_permutation_of_more_contexts_than_arms_leaves_no_arm_out() -> None:
