@@ -18,7 +18,9 @@ from reinstate.runs.choice_fits import write_example
 class Options(Verb):
     """Write an example of a table that `reinstate fit-choices` reads, of simulated agents.
 
-    reinstate example-choices choices.csv
+    For example:
+
+      reinstate example-choices choices.csv
     """
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.csv")]

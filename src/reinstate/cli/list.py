@@ -29,8 +29,8 @@ class Options(Verb):
         """Return experiments as objects, the rest as text, and which package brings what."""
         named: dict[str, Registry[Any]] = {"agents": AGENTS, "memories": MEMORIES, "sinks": SINKS}
         return {
-            "experiments": _describe(experiment_names(), lambda n: _about(find_experiment(n))),
-            **{k: _describe(r, lambda n, r=r: _summary(r[n])) for k, r in named.items()},
+            "experiments": _described(experiment_names(), find_experiment, _about),
+            **{kind: _described(found, found.find, _summary) for kind, found in named.items()},
             "packages": {
                 point.name: point.dist.name
                 for group in GROUPS.values()
@@ -49,15 +49,17 @@ class Options(Verb):
         say("next: reinstate train EXPERIMENT --help  # what can be set")
 
 
-def _describe(names: Iterable[str], describe: Callable[[str], Any]) -> dict[str, Any]:
+def _described(
+    names: Iterable[str], find: Callable[[str], Any], describe: Callable[[Any], Any]
+) -> dict[str, Any]:
     """Describe each; of what cannot be loaded, say why."""
-    found = {}
+    texts = {}
     for name in names:
         try:
-            found[name] = describe(name)
+            texts[name] = describe(find(name))
         except UserError as error:
-            found[name] = str(error)
-    return found
+            texts[name] = str(error)
+    return texts
 
 
 def _about(experiment: Any) -> dict[str, Any]:

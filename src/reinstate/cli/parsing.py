@@ -8,13 +8,15 @@ import sys
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
-from inspect import cleandoc
 from itertools import pairwise
 from typing import Annotated, Any, Union
 
 import tyro
 
 from reinstate.errors import UserError
+
+_ANSI = re.compile(r"\033\[[\d;]*m")
+_PIECES = re.compile(r"\[[^]]*\]|(?:\bp )?(?:[<>]=?|=) [-\d.]+")  # [0.1, 0.2], p < .001
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Nothing:
 def branch(name: str, kind: Any, text: str, default: Any = tyro.MISSING_NONPROP) -> Any:
     """Make a subcommand, as tyro wants it: options of some type, with defaults and help."""
     # tyro joins the lines of a paragraph only if they start with a letter.
-    joined = re.sub(r"(?<=\S)\n(?=\S)", " ", cleandoc(text))
+    joined = re.sub(r"(?<=\S)\n(?=\S)", " ", text.replace("\n    ", "\n").strip())
     return Annotated[kind, tyro.conf.subcommand(name, description=joined, default=default)]
 
 
@@ -60,26 +62,25 @@ class _Page(io.StringIO):
 def _tidied(text: str) -> str:
     """Shorten the usage, wrap long lines between words, and drop repeated blank lines."""
     usage, _, rest = text.partition("\n")
-    usage = re.sub(r"\[-h\] ?|(?<=\[)\S+ (?=OPTIONS\])", "", usage)
-    usage = re.sub(r"\{.*\}", "… [OPTIONS]", usage)
-    width, lines = shutil.get_terminal_size().columns, [usage]
+    usage = re.sub(r"\[-h\] ?|(?<=\[)\S+ (?=OPTIONS\])", "", _ANSI.sub("", usage))
+    if "subcommands" in rest:
+        one = "VERB …" if usage.startswith("usage: reinstate {") else "EXPERIMENT …"
+        usage = re.sub(r"\{\S+,\S+\}", one, usage)
+    width = shutil.get_terminal_size().columns
+    lines = wrap(usage, width, 4)
     for line in re.sub(r"\n{3,}", "\n\n", rest).splitlines():
-        hang = 6 if line.startswith(" ") else 0
-        lines += [line] if "│" in line or len(line) <= width else wrap(line, width, hang)
+        plain, hang = _ANSI.sub("", line), 6 if line.startswith(" ") else 0
+        fits = len(plain) <= width or plain.startswith(("╭", "│", "╰"))
+        lines += [line] if fits else wrap(plain, width, hang)
     return "\n".join(lines) + "\n"
 
 
 def wrap(line: str, width: int, hang: int) -> list[str]:
-    """Break a line between words only; intervals in square brackets stay in one piece."""
-    whole = re.sub(r"\[[^]]*\]", lambda found: found[0].replace(" ", "\0"), line)
-    lines = textwrap.wrap(
-        whole,
-        width,
-        subsequent_indent=" " * hang,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return [line.replace("\0", " ") for line in lines]
+    """Break a line between words only; intervals and comparisons stay in one piece."""
+    whole = _PIECES.sub(lambda found: found[0].replace(" ", "\0"), line)
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    wrapper.subsequent_indent = " " * hang
+    return [piece.replace("\0", " ") for piece in wrapper.wrap(whole)]
 
 
 def _one_line(box: str) -> str:

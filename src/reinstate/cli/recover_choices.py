@@ -24,7 +24,9 @@ RATE = 0.5  # at which simulated agents learn values, where these are fitted
 class Options(Verb):
     """Fit simulated agents of known weights, and see how well the weights are recovered.
 
-    reinstate recover-choices recovery
+    For example:
+
+      reinstate recover-choices recovery
     """
 
     out: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]

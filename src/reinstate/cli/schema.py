@@ -1,21 +1,25 @@
 """The verb `schema`: what results.json holds, for programs that read it."""
 
+import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from reinstate.analysis.results import Results, json_schema
-from reinstate.cli.shared import Verb
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options(Verb):
+@dataclass(frozen=True)
+class Options:
     """Print the JSON Schema (2020-12) of results.json, which `reinstate reproduce` writes.
 
-    reinstate schema > results.schema.json
+    For example:
+
+      reinstate schema > results.schema.json
     """
 
-    json: bool = True
-    """Always: a schema is JSON."""
+    json: ClassVar = False  # a schema is JSON always
 
     def do(self, command: str) -> Any:
         return json_schema(Results)
+
+    def show(self, result: Any) -> None:
+        print(json.dumps(result, indent=1))

@@ -1,7 +1,7 @@
 """The verb `watch`: episodes of a trained run, replayed."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import tyro
 from rich.console import Console
@@ -9,7 +9,7 @@ from rich.console import Console
 from reinstate import devices
 from reinstate.cli.shared import NewFile, RunFolder
 from reinstate.cli.tables import say, say_next
-from reinstate.errors import UserError, nearest, require_positive
+from reinstate.errors import UserError, require_positive
 from reinstate.experiments.water_maze import WATER_MAZE
 from reinstate.figures import replay
 from reinstate.files import require_new, write_atomically
@@ -23,12 +23,15 @@ from reinstate.settings import Settings
 class Options:
     """Replay episodes of a trained run: the grid, the goal, the memory, the r-gate.
 
-    reinstate watch water-maze runs/water-maze-epl2rl
-    reinstate watch water-maze runs/water-maze-epl2rl --exposure 2 --svg second.svg
+    For example:
+
+      reinstate watch water-maze runs/water-maze-epl2rl
+      reinstate watch water-maze runs/water-maze-epl2rl --exposure 2 --svg second.svg
     """
 
-    first: ClassVar = "an experiment and a run folder"
     json: ClassVar = False
+    experiment: Annotated[Literal["water-maze"], tyro.conf.Positional]
+    """The experiment; only water-maze has a replay."""
     run: RunFolder
     """A run folder, as `reinstate train water-maze` leaves it."""
     exposure: int = 0
@@ -85,13 +88,3 @@ class Options:
             raise UserError(f"{self.run} shows each context {most} times: lower --exposure")
         if self.svg:
             require_new(self.svg, "--svg")
-
-    @classmethod
-    def words(cls) -> dict[str, str]:
-        return {WATER_MAZE.name: WATER_MAZE.summary}
-
-    @classmethod
-    def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
-        if word not in cls.words():
-            raise UserError(nearest("replay", word, cls.words()))
-        return cls, tyro.MISSING_NONPROP
