@@ -14,8 +14,9 @@ from reinstate.agent import make_agent
 from reinstate.analysis.lesions import Misfiled
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate, evaluate_in
-from reinstate.memory import DND, Memory
-from reinstate.runs.reproduce import load_state, record_of
+from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
+from reinstate.memory import DND, Contents
+from reinstate.runs.judge import Evaluator
 from tiny import TINY, trained_run
 
 EPOCHS = 200
@@ -96,7 +97,7 @@ def test_the_memory_finds_a_context_that_comes_back(uniform: Record) -> None:
 class Forgetful(DND):
     """A memory that is never filled."""
 
-    def write(self, memory: Memory, key: jax.Array, value: jax.Array) -> Memory:
+    def write(self, memory: Contents, key: jax.Array, value: jax.Array) -> Contents:
         return memory
 
 
@@ -126,7 +127,8 @@ def test_with_recall_at_0_a_memory_is_as_if_it_were_never_filled(
     (never,) = judged(Forgetful(capacity=6), 1.0)
     for name in ("context_id", "action", "reward", "expected_reward"):
         np.testing.assert_array_equal(getattr(cleared, name), getattr(never, name))
-    np.testing.assert_allclose(cleared.gates, never.gates, rtol=1e-6)
+    for name, gate in cleared.report.items():
+        np.testing.assert_allclose(gate, never.report[name], rtol=1e-6)
     assert np.all(never.retrieved == -1) and np.all(cleared.retrieved[:, 1:] >= 0)
     # The tasks and all chance are the same: whatever differs is owed to the memory.
     np.testing.assert_array_equal(sound.context_id, cleared.context_id)
@@ -147,9 +149,10 @@ def test_a_misfiled_memory_brings_back_another_context(sound_and_cleared: list[R
 
 
 def test_weights_are_frozen(tmp_path: Path) -> None:
-    state = load_state(trained_run(tmp_path / "x").path, "epl2rl", TINY)
+    evaluator = Evaluator(BARCODE_BANDITS, "epl2rl", TINY)
+    state = evaluator.load(trained_run(tmp_path / "x"))
     before = jax.tree.map(np.array, state.params)
-    records = [record_of("epl2rl", TINY, state) for _ in range(2)]
+    records = [evaluator.record(state) for _ in range(2)]
     for one, two in zip(*map(jax.tree.leaves, records), strict=True):
         np.testing.assert_array_equal(one, two)
     for old, new in zip(jax.tree.leaves(before), jax.tree.leaves(state.params), strict=True):
@@ -169,7 +172,8 @@ def test_agents_are_judged_on_epochs_they_were_not_trained_on(
         task_key, _ = jax.random.split(jax.random.fold_in(key, epoch))
         return jax.vmap(TINY.task.sample_epoch)(jax.random.split(task_key, EPOCHS)).context_id
 
-    state = load_state(trained_run(tmp_path / "x").path, "epl2rl", TINY)
+    evaluator = Evaluator(BARCODE_BANDITS, "epl2rl", TINY)
+    state = evaluator.load(trained_run(tmp_path / "x"))
     for epoch in range(4):
         assert not np.array_equal(trained_on(state.key[1], jnp.array(epoch)), uniform.context_id)
 

@@ -11,11 +11,11 @@ import reinstate
 SOURCE = Path(reinstate.__file__).parent
 
 # Rooms in the order in which data walks through them, the innermost first.
-ROOMS = (
-    "errors registry files draws processes tasks memory cell agent rollout learner evaluation"
-    " settings devices baselines analysis choices figures experiments runs omniglot report tuning"
-    " cli __init__ __main__"
-).split()
+ROOMS = """
+errors registry files draws processes tasks memory cell agent rollout learner evaluation settings
+devices baselines analysis choices figures experiments runs omniglot report tuning cli
+__init__ __main__
+""".split()  # noqa: SIM905
 
 
 def room_of(path: Path) -> str:

@@ -18,6 +18,7 @@ from reinstate.learner import A2C, EpochMetrics, Learner, TrainState, a2c_loss, 
 from reinstate.memory import DND
 from reinstate.rollout import Step, play, start_lanes
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.base import World
 from reinstate.tasks.compositional import CompositionalBandits
 
 WORLD = BarcodeBandits(num_arms=2, pulls=3, num_contexts=2, repeats=2, barcode_length=3)
@@ -30,7 +31,7 @@ NETWORK = Network(hidden_size=4)
 def learner(
     settings: A2C = SETTINGS,
     agent: str = "epl2rl",
-    world: BarcodeBandits = WORLD,
+    world: World = WORLD,
     network: Network = NETWORK,
 ) -> Learner:
     make = partial(AGENTS[agent], world, network)

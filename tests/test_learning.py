@@ -13,10 +13,10 @@ from reinstate.analysis.compositional import compositional_scores
 from reinstate.baselines.bandits import one_exposure
 from reinstate.devices import over_seeds
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
-from reinstate.experiments import compositional_bandits, two_step
+from reinstate.experiments import compositional_bandits, experiment_of, two_step
 from reinstate.experiments.barcode_bandits import QUICK
 from reinstate.learner import TrainState
-from reinstate.runs.reproduce import record_of
+from reinstate.runs.judge import Evaluator
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.compositional import CompositionalBandits
@@ -71,7 +71,9 @@ def trained(name: str, settings: Settings) -> TrainState:
 
 def learned(name: str, settings: Settings) -> Record:
     """An agent trained, and judged with frozen weights."""
-    return record_of(name, settings, trained(name, settings))
+    experiment = experiment_of(type(settings.task))
+    assert experiment
+    return Evaluator(experiment, name, settings).record(trained(name, settings))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from jax import Array
 
 from reference.dnd import Dictionary, blend, distance_between
 from reinstate.errors import UserError
-from reinstate.memory import DND, Memory, Retrieval
+from reinstate.memory import DND, Contents, Retrieval
 
 DISTANCES = ["cosine", "euclidean"]
 KEY_SIZE, VALUE_SIZE = 4, 2
@@ -27,24 +27,26 @@ def compiled(dnd: DND) -> tuple:
     return jax.jit(dnd.write), jax.jit(dnd.read)
 
 
-def filled(dnd: DND, *entries: tuple[list[float], list[float]]) -> Memory:
+def filled(dnd: DND, *entries: tuple[list[float], list[float]]) -> Contents:
     memory = dnd.empty(len(entries[0][0]), len(entries[0][1]))
     for key, value in entries:
         memory = write(dnd, memory, key, value)
     return memory
 
 
-def write(dnd: DND, memory: Memory, key: list[float], value: list[float]) -> Memory:
-    after: Memory = compiled(dnd)[0](memory, np.array(key, np.float32), np.array(value, np.float32))
+def write(dnd: DND, memory: Contents, key: list[float], value: list[float]) -> Contents:
+    after: Contents = compiled(dnd)[0](
+        memory, np.array(key, np.float32), np.array(value, np.float32)
+    )
     return after
 
 
-def read(dnd: DND, memory: Memory, query: list[float]) -> tuple[Retrieval, Memory]:
-    out: tuple[Retrieval, Memory] = compiled(dnd)[1](memory, np.array(query, np.float32))
+def read(dnd: DND, memory: Contents, query: list[float]) -> tuple[Retrieval, Contents]:
+    out: tuple[Retrieval, Contents] = compiled(dnd)[1](memory, np.array(query, np.float32))
     return out
 
 
-def stored(memory: Memory) -> dict[tuple[float, ...], list[float]]:
+def stored(memory: Contents) -> dict[tuple[float, ...], list[float]]:
     full = np.asarray(memory.written) > 0
     keys, values = np.asarray(memory.keys)[full], np.asarray(memory.values)[full]
     return {tuple(k.tolist()): v.tolist() for k, v in zip(keys, values, strict=True)}
@@ -293,7 +295,7 @@ def test_lanes_are_independent_memories() -> None:
     values = rng.normal(size=(lanes, 5, 2)).astype(np.float32)
     queries = rng.normal(size=(lanes, 3)).astype(np.float32)
 
-    def fill_and_read(keys: Array, values: Array, query: Array) -> tuple[Retrieval, Memory]:
+    def fill_and_read(keys: Array, values: Array, query: Array) -> tuple[Retrieval, Contents]:
         memory = dnd.empty(3, 2)
         memory, _ = jax.lax.scan(lambda m, kv: (dnd.write(m, *kv), None), memory, (keys, values))
         return dnd.read(memory, query)

@@ -12,7 +12,7 @@ import pytest
 from jax import Array
 
 from reinstate.agent import Agent, Network, make_agent
-from reinstate.memory import DND, Memory
+from reinstate.memory import DND, Contents
 from reinstate.rollout import EpochState, Step, play, play_episode, start_epoch, start_lanes
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits
@@ -24,7 +24,7 @@ NETWORK = Network(hidden_size=8)
 DICTIONARY = DND(capacity=5)
 
 
-def fresh_memory() -> Memory:
+def fresh_memory() -> Contents:
     return DICTIONARY.empty(WORLD.context_size, NETWORK.hidden_size)
 
 
@@ -37,7 +37,7 @@ def an_agent(name: str) -> Agent:
 
 
 @partial(jax.jit, static_argnums=0)
-def an_epoch(name: str, key: Array) -> tuple[BanditTask, Memory, Step]:
+def an_epoch(name: str, key: Array) -> tuple[BanditTask, Contents, Step]:
     task_key, play_key = jax.random.split(key)
     tasks = WORLD.sample_epoch(task_key)
     agent = an_agent(name)

@@ -143,7 +143,8 @@ def test_against_a_slow_loop() -> None:
         for name, row in (("high", HIGH), ("low", LOW)):
             mean = np.mean(firsts[seed, row, met])
             assert found["first_pull"][name]["per_seed"][seed][met] == pytest.approx(mean)
-    assert found["retrieval"]["per_seed"] == pytest.approx([np.mean(hits[s]) for s in range(2)])
+    retrieval: Any = found["retrieval"]
+    assert retrieval["per_seed"] == pytest.approx([np.mean(hits[s]) for s in range(2)])
 
 
 def test_what_was_never_asked_has_no_score() -> None:

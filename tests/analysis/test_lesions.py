@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from reinstate.analysis.lesions import Misfiled
-from reinstate.memory import DND, Memory, Retrieval
+from reinstate.memory import DND, Contents, Retrieval
 
 KEYS = jnp.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0, 1, 1]])
 VALUES = jnp.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0], [4.0, 40.0], [5.0, 50.0]])
 DICTIONARY = DND(capacity=5)
 
 
-def filled(num: int, dnd: DND = DICTIONARY) -> Memory:
+def filled(num: int, dnd: DND = DICTIONARY) -> Contents:
     memory = dnd.empty(3, 2)
     for key, value in zip(KEYS[:num], VALUES[:num], strict=True):
         memory = dnd.write(memory, key, value)
@@ -23,7 +23,7 @@ def filled(num: int, dnd: DND = DICTIONARY) -> Memory:
 
 
 @partial(jax.jit, static_argnums=0)
-def read_all(dnd: DND, memory: Memory) -> Retrieval:
+def read_all(dnd: DND, memory: Contents) -> Retrieval:
     """What each key brings back, were it asked for alone."""
     return jax.vmap(lambda query: dnd.read(memory, query)[0])(KEYS)
 

@@ -103,6 +103,11 @@ def test_an_agent_without_a_name_can_be_trained_but_not_saved(tmp_path: Path) ->
     assert AGENTS.name_of(nameless) is None
 
 
+def test_sinks_need_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="track needs out"):
+        train(TINY.task, "l2rl", track=["tensorboard"], **HOW)
+
+
 def test_a_memory_without_a_name_is_never_saved_as_something_else(tmp_path: Path) -> None:
     """A subclass used to come back from disk as a plain DND without a word."""
 

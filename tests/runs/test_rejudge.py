@@ -57,9 +57,9 @@ def test_what_was_measured_is_not_touched() -> None:
     given = copy.deepcopy(document)
     choices = rejudge(document)["agents"]["epl2rl"]["choices"]
     assert document == given  # a new document is made
-    weight = choices["group"]["cued"]["bias"]
-    assert weight["mean"] == 2 and weight["t"] == pytest.approx(2 * 3**0.5)
-    assert weight["ci95"] == pytest.approx([2 - 2.4841377, 2 + 2.4841377])  # Student's t
+    fitted: Any = choices["group"]["cued"]["bias"]
+    assert fitted["mean"] == 2 and fitted["t"] == pytest.approx(2 * 3**0.5)
+    assert fitted["ci95"] == pytest.approx([2 - 2.4841377, 2 + 2.4841377])  # Student's t
     stay = choices["stay"]["episodic"]
     assert stay["mean"] == pytest.approx([0.3, None, 0.4, 0.5])
     assert stay["ci95"] == [[0.2, 0.4], None, [0.4, 0.4], [0.0, 1.0]]

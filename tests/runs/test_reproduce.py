@@ -14,12 +14,15 @@ import pytest
 
 from reinstate.baselines.bandits import one_exposure
 from reinstate.errors import UserError
+from reinstate.experiments import find_experiment
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.experiments.base import Experiment
 from reinstate.experiments.water_maze import WATER_MAZE
 from reinstate.learner import A2C
+from reinstate.memory import DND
 from reinstate.runs.progress import Bar
-from reinstate.runs.reproduce import curve_of, find_experiment, open_run, reproduce
+from reinstate.runs.reproduce import curve_of, reproduce
+from reinstate.runs.run import open_run
 from reinstate.runs.training import Stopped
 from reinstate.settings import Settings, to_dict
 from reinstate.tasks.water_maze import WaterMaze
@@ -34,7 +37,7 @@ def go(
     settings: Settings = TINY,
     resume: bool = False,
     experiment: Experiment = BARCODE_BANDITS,
-) -> dict[str, Any]:
+) -> Any:
     command = f"reinstate reproduce {experiment.name}"
     return reproduce(
         experiment, "quick", agents, settings, out, SILENT, command=command, resume=resume
@@ -172,8 +175,8 @@ def test_an_interrupted_reproduction_is_continued(
 ) -> None:
     update = Bar.update
 
-    def stop_second_agent(self: Bar, done: int, *news: float) -> None:
-        update(self, done, *news)
+    def stop_second_agent(self: Bar, done: int, news: str) -> None:
+        update(self, done, news)
         if self.label == "l2rl" and done == 2:
             interrupt(signal.SIGINT)
 
@@ -247,7 +250,7 @@ def test_a_long_curve_is_thinned_to_a_hundred_points() -> None:
 def test_water_maze(tmp_path: Path) -> None:
     """The maze has scores, figures and claims of its own; larger ones are held against bounds."""
     task = WaterMaze(height=3, width=4, steps=6, num_contexts=3, repeats=3, barcode_length=4)
-    settings = Settings(
+    settings: Settings[WaterMaze, DND] = Settings(
         task=task,
         seeds=2,
         network=TINY.network,
@@ -262,6 +265,7 @@ def test_water_maze(tmp_path: Path) -> None:
     assert "regret" not in results["agents"]["epl2rl"]["by_exposure"]
     claims = " ".join(check["claim"] for check in results["checks"])
     assert "finds a goal faster" in claims and "takes a shortest path" in claims
+    assert WATER_MAZE.optimum
     bounds = WATER_MAZE.optimum(WaterMaze(height=8, width=8))
     assert bounds["without_memory"] == bounds["bounds"]["without_memory_upper"]
 

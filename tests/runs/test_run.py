@@ -18,9 +18,11 @@ from safetensors.numpy import save_file
 
 from reinstate import files
 from reinstate.errors import UserError
+from reinstate.evaluation import Record
 from reinstate.files import read_json, require_empty, write_atomically, write_json
 from reinstate.runs import run as runs
 from reinstate.runs.run import FORMAT, Run, load_checkpoint, write_record
+from reinstate.tasks.water_maze import MazeTrace
 from tiny import contents
 
 CONFIG = {"agent": "epl2rl", "settings": {"seeds": 2, "learner": {"lanes": 4}}}
@@ -95,10 +97,15 @@ def test_json_round_trip_and_its_errors(tmp_path: Path) -> None:
 
 
 def test_a_record_is_a_plain_npz_with_dotted_names(tmp_path: Path) -> None:
-    write_record(tmp_path / "r.npz", State({"w": np.ones(3)}, np.arange(2), np.zeros(())))
+    one: list[Any] = [np.arange(2)] * 11
+    gates, trace = {"r": np.ones(3), "i": np.zeros(3)}, MazeTrace(np.ones(2), np.zeros(2))  # type: ignore[arg-type]
+    parts: Any = {"report": gates, "outcome": gates, "trace": trace}
+    write_record(tmp_path / "r.npz", Record(*one)._replace(**parts))
     with np.load(tmp_path / "r.npz", allow_pickle=False) as arrays:
-        assert set(arrays) == {"weights['w']", "count", "key"}
-        np.testing.assert_array_equal(arrays["count"], [0, 1])
+        nested = {"gates.r", "gates.i", "outcome_gates.r", "outcome_gates.i"}
+        assert set(arrays) == {*Record._fields} - {*parts} | nested | {"trace.cell", "trace.goal"}
+        np.testing.assert_array_equal(arrays["action"], [0, 1])
+        np.testing.assert_array_equal(arrays["gates.r"], [1, 1, 1])
 
 
 # Folders
