@@ -6,8 +6,9 @@ Whether the pages build without a warning is for `make docs` to say.
 import inspect
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +21,7 @@ from sphinx.application import Sphinx
 
 import docstrings
 import results
-from reinstate import cli
+from reinstate import cli, registry
 from reinstate.experiments import EXPERIMENTS
 from reinstate.tasks.water_maze import WaterMaze
 from tasks import test_contract as contract
@@ -53,17 +54,26 @@ def parse(line: str) -> None:
         assert end.code in (None, 0)  # --help
 
 
-def commands() -> list[str]:
-    lines = [line for page in PAGES for _, body in fences(page, "") for line in body.splitlines()]
-    lines += [span for page in PAGES for span in spans(page) if len(span.split()) > 2]
-    return [line.partition("#")[0] for line in lines if line.startswith("reinstate ")]
+def commands_of(page: str) -> list[str]:
+    lines = [line for _, body in fences(page, "") for line in body.splitlines()]
+    lines += [span for span in spans(page) if len(span.split()) > 2]
+    return [re.split("[#>]", line)[0] for line in lines if line.startswith("reinstate ")]
 
 
-def test_commands_parse() -> None:
-    found = commands()
-    assert len(found) > 30
-    for line in found:
-        parse(line)
+def blocks_of(page: str) -> list[str]:
+    return [body for _, body in fences(page, "python")]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if commands_of(p) and not blocks_of(p)])
+def test_commands_parse(page: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for folder in (".zfunc", ".config/fish/completions"):  # completion scripts are written
+        (tmp_path / folder).mkdir(parents=True)
+    for line in commands_of(page):
+        parse(line.replace("~", str(tmp_path)))
+
+
+def test_most_commands_are_found() -> None:
+    assert sum(len(commands_of(page)) for page in PAGES) > 60
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("experiments/")])
@@ -77,39 +87,39 @@ def test_flags_in_the_text_exist(page: str) -> None:
             parse(f"reinstate {verb} {name} {span}")
 
 
-def blocks_of(page: str) -> list[str]:
-    return [body for _, body in fences(page, "python")]
-
-
-def run_page(page: str) -> dict[str, Any]:
-    names: dict[str, Any] = {"__name__": "page"}
-    for body in blocks_of(page):
-        exec(compile(body, page, "exec"), names)
-    return names
+RunPage = Callable[[str], dict[str, Any]]
 
 
 @pytest.fixture
-def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def run_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunPage:
+    """Run a page's code in an empty folder, then parse its commands; forget what it registers."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").symlink_to(ROOT / "results")
+    known = {kind: dict(things) for kind, things in registry._registered.items()}
+    monkeypatch.setattr(registry, "_registered", known)
 
+    def run(page: str) -> dict[str, Any]:
+        names: dict[str, Any] = {"__name__": "page"}
+        for body in blocks_of(page):
+            exec(compile(body, page, "exec"), names)
+        for line in commands_of(page):
+            parse(line)
+        return names
 
-@pytest.fixture
-def quickly() -> Iterator[None]:
-    """Code that runs once is not worth optimising."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
+    return run
 
 
 def test_every_page_with_code_is_run_here() -> None:
-    run = {"add-a-task", "add-a-memory", "add-an-agent", "fit-choices", "own-embeddings"}
-    assert {page for page in PAGES if blocks_of(page)} == {f"how-to/{name}.md" for name in run}
+    tested = set(re.findall(r'run_page\("([^"]+)"\)', Path(__file__).read_text()))
+    assert {page for page in PAGES if blocks_of(page)} == tested
 
 
-def test_the_world_of_the_how_to_trains_and_keeps_the_contract(quickly: None) -> None:
+def test_a_world_of_your_own(run_page: RunPage, tmp_path: Path) -> None:
     names = run_page("how-to/add-a-task.md")
     assert len(names["scores"]["by_exposure"]["regret"]["mean"]) == 3
+    assert names["again"].experiment.name == "higher-lower"
+    assert names["again"].settings == names["trained"].settings
+    assert cli.main(["optimum", "guessing", "--task.numbers", "16", "--json"]) == 0
     keep_contract(names["HigherLower"]())
 
 
@@ -128,33 +138,49 @@ def keep_contract(world: Any) -> None:
     }
     tests = {name: test for name, test in vars(contract).items() if name.startswith("test_")}
     assert len(tests) > 10
-    for test in tests.values():
-        test(**{name: values[name] for name in inspect.signature(test).parameters})
+    for test, x64 in product(tests.values(), (False, True)):
+        names = inspect.signature(test).parameters.keys()
+        if "x64" in names or not x64:
+            test(**{name: {**values, "x64": x64}[name] for name in names})
 
 
-def test_the_memories_of_the_how_to_play(quickly: None, capsys: pytest.CaptureFixture[str]) -> None:
-    run_page("how-to/add-a-memory.md")
-    reticent, last = capsys.readouterr().out.splitlines()
+def test_a_memory_of_your_own(run_page: RunPage, capsys: pytest.CaptureFixture[str]) -> None:
+    """It could not be trained once, and came back from disk as a plain DND."""
+    names = run_page("how-to/add-a-memory.md")
+    reticent, loaded, last, *_ = capsys.readouterr().out.splitlines()
     assert reticent == "[1. 1. 1.] [0. 0. 0.]"
+    assert loaded == "Reticent(capacity=6, k=1, distance='cosine', delta=0.001, reach=0.1)"
     assert last == "[-1  0  1  2  3  4]"
+    assert names["trained"].rewards.shape == (2, 1)
 
 
-def test_the_player_of_the_how_to_recalls(quickly: None) -> None:
-    from reinstate.agent import AGENTS
-
-    try:
-        names = run_page("how-to/add-an-agent.md")
-    finally:
-        AGENTS.pop("epl2rl-context", None)
-    reward, again = np.asarray(names["record"].reward).sum(axis=-1), np.asarray(names["again"])
+def test_an_agent_of_your_own(run_page: RunPage) -> None:
+    names = run_page("how-to/add-an-agent.md")
+    assert names["size"].shape == (1, 100, 6, 4) and names["size"].max() > 0
+    record = names["record"]
+    reward, again = np.asarray(record.reward).sum(axis=-1), np.asarray(names["again"])
     assert reward[again].mean() > reward[~again].mean() + 0.5
 
 
-def test_the_fit_of_the_how_to_runs(in_folder: None) -> None:
+def test_a_notebook(run_page: RunPage) -> None:
+    names = run_page("how-to/notebook.md")
+    np.testing.assert_array_equal(names["again"].rewards, names["trained"].rewards)
+    assert names["results"].rewards()["epl2rl"].ndim == 1
+    assert names["schema"]["$schema"].startswith("https://json-schema.org/")
+
+
+def test_a_tracker_of_your_own(run_page: RunPage, capsys: pytest.CaptureFixture[str]) -> None:
+    run_page("how-to/tracking.md")
+    *epochs, done = capsys.readouterr().out.splitlines()[:5]
+    assert [line[:16] for line in epochs] == [f"epl2rl epoch {n}: " for n in (1, 2, 3, 4)]
+    assert done == "done"
+
+
+def test_fits_of_your_own_choices(run_page: RunPage) -> None:
     assert run_page("how-to/fit-choices.md")["found"]["group"]["cued"]["EMB"]["mean"] > 0.5
 
 
-def test_embeddings_of_the_how_to_are_recognised(in_folder: None, quickly: None) -> None:
+def test_embeddings_of_your_own(run_page: RunPage) -> None:
     assert np.mean(run_page("how-to/own-embeddings.md")["right"]) > 0.9
 
 

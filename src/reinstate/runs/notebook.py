@@ -66,8 +66,10 @@ def train(
 
     What is not given comes from the preset of the world's experiment. With `out` the run is kept
     on disk from the start, and a call that was interrupted is continued by the same call; without,
-    nothing is written until `save`.
+    nothing is written until `save`. `track` names metric sinks, and needs `out`.
     """
+    if track and out is None:
+        raise UserError("track needs out: sinks write to the folder of a run, or name it")
     experiment = experiment_of(type(world)) or plain_experiment(type(world).__name__, world)
     settings = replace(experiment.preset(preset), task=world, seeds=seeds)
     settings = _changed(settings, network=network, memory=memory, learner=learner)
@@ -221,4 +223,4 @@ def _start_run(
                 f"{kind} {label} has no name by which a file could bring it back: call"
                 f' reinstate.register("{kind}", NAME, {label}) first'
             )
-    return start_run(experiment, str(name), settings, out, resume)
+    return start_run(known or experiment, str(name), settings, out, resume)
