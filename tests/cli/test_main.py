@@ -156,7 +156,8 @@ def test_list_what_cannot_be_loaded(command: Command, monkeypatch: pytest.Monkey
     assert said.code == 0 and "  chess " in said.out and "No module named" in said.out
     assert "  barcode-bandits " in said.out and "  epl2rl " in said.out
     assert "chess" in command("train --help").out
-    assert "no_such_module" not in command("--tyro-print-completion bash").out
+    script = command("--tyro-print-completion bash")
+    assert script.code == 0 and "water-maze" in script.out and "no_such_module" not in script.out
     assert_refused(command("train chess"), "of the package no_such_module cannot be loaded")
 
 
@@ -353,6 +354,7 @@ def test_a_process_of_its_own(tmp_path: Path) -> None:
         ("reproduce --seeds 2", "reproduce needs an experiment first"),
         ("evaluate", "evaluate needs RUN first (see reinstate evaluate --help)"),
         ("evaluate --json", "evaluate needs RUN first"),
+        ("evaluate a b", "Unrecognized options: b (see reinstate evaluate --help)"),
         ("evaluate nowhere", "nowhere holds no run: it has no config.json"),
         ("evaluate .", ". holds no run"),
         ("list --jsn", "Unrecognized options: --jsn; did you mean --json? (see reinstate list --h"),
@@ -369,7 +371,7 @@ def test_a_process_of_its_own(tmp_path: Path) -> None:
         ("reproduce barcode-bandits --agents", "--agents needs at least one name"),
         ("train barcode-bandits extra", "Unrecognized options: extra"),
         ("train barcode-bandits --task.num-arm 3", "did you mean --task.num-arms?"),
-        ("train barcode-bandits --task.num-arms three", "invalid literal for int()"),
+        ("train barcode-bandits --task.num-arms three", "(see reinstate train --help)"),
         ("train barcode-bandits --task.num-arms 2.5", "--task.num-arms"),
         ("train barcode-bandits --task.num-arms", "Missing value for argument '--task.num-arms'"),
         ("train barcode-bandits --task.process bog", "Expected one of ('bag', 'urn')"),
@@ -597,6 +599,9 @@ def test_verdicts_are_coloured_and_whole(
     assert "\033[32mholds\033[0m: c" in shown and "\033[1;31mFAILS\033[0m: c" in shown
     assert shown.count("1.500 [1.250, 1.750]") == 2  # never broken
     assert max(len(re.sub("\033.*?m", "", row)) for row in shown.splitlines()) <= 100
+    checks[0]["claim"] = "c" * 120
+    print_checks(checks[:1])
+    assert "c" * 120 in capfd.readouterr().out  # nor is a word that is too long
     monkeypatch.setenv("NO_COLOR", "1")
     print_checks(checks)
     assert "\033[3" not in capfd.readouterr().out

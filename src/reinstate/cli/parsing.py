@@ -47,7 +47,7 @@ def run_tyro(tree: Any, arguments: list[str], text: str) -> Any:
             help_or_script = shown.getvalue()
             print(help_or_script if "--tyro" in arguments[0] else _tidied(help_or_script), end="")
             raise
-        raise UserError(_one_line(errors.getvalue())) from None
+        raise UserError(_one_line(errors.getvalue(), arguments[0])) from None
 
 
 class _Page(io.StringIO):
@@ -83,7 +83,7 @@ def wrap(line: str, width: int, hang: int) -> list[str]:
     return [piece.replace("\0", " ") for piece in wrapper.wrap(whole)]
 
 
-def _one_line(box: str) -> str:
+def _one_line(box: str, verb: str) -> str:
     """Return the message in one of tyro's error boxes, with its suggestion if it has one."""
     lines = [re.sub(r"^[│╭╰] ?| *[│╮╯]$", "", line) for line in box.splitlines()]
     message, *others = re.split(r"(?m)^─+$", "\n".join(lines[1:-1]))
@@ -92,11 +92,11 @@ def _one_line(box: str) -> str:
         message = f"{missing[1].rstrip(':')} needs {' and '.join(needed)} first"
     hints = " ".join(" ".join(others).split())
     meant = re.search(r"Perhaps you meant: (\S+?),? ", hints)
-    see = re.search(r"reinstate( [\w-]+)* --help", hints)
+    see = re.findall(r"reinstate(?: [\w-]+)* --help", hints)
     return (
         " ".join(message.partition("\n\n")[0].split())
         + (f"; did you mean {meant[1]}?" if meant else "")
-        + (f" (see {see[0]})" if see else "")
+        + f" (see {max([f'reinstate {verb} --help', *see], key=len)})"
     )
 
 

@@ -81,9 +81,13 @@ class Options(OnExperiment[S]):
         else:
             print_search(self.experiment, result)
             say(f"search.json, search.png and search.svg are in {self.out}")
-        best = (result.get("best") or {}).get("options", "")
+        best = result.get("best") or {}
+        varied = [
+            f"--{VARIABLE[n]}.{n.replace('_', '-')}={v}" for n, v in best.get("values", {}).items()
+        ]
+        options = shlex.split((best.get("best") or best).get("options", ""))
         line = ["reinstate", "train", self.name, "--preset", self.preset, "--agent", self.agents[0]]
-        say_next([*line, *shlex.split(best)], "train at the best of these settings")
+        say_next([*line, *varied, *options], "train at the best of these settings")
 
     @classmethod
     def defaults(cls, experiment: Experiment, arguments: list[str]) -> dict[str, Any]:
