@@ -2,12 +2,16 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import reinstate
 from readme_tables import results_table, trained_before
+from reinstate import cli
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -25,11 +29,50 @@ def test_a_table_says_that_it_was_interrupted(train: float, words: str) -> None:
     assert words in results_table(results)
 
 
-def test_the_example_runs_and_recalls() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+def blocks(kind: str) -> list[str]:
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    return [body for its_kind, body in found if its_kind == kind]
+
+
+def test_the_front_door_opens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = blocks("python")[0]
+    smaller = code.replace("num_arms=5", "num_arms=3, num_contexts=3, repeats=2, pulls=4")
+    smaller = smaller.replace("epochs=60", "epochs=4, lanes=4")
+    assert smaller.count("=4") == 3
+    names: dict[str, Any] = {}
+    exec(smaller, names)
+    assert reinstate.load("runs/mine").settings == names["trained"].settings
+
+
+def test_the_cell_recalls() -> None:
     names: dict[str, np.ndarray] = {}
-    exec(code, names)
+    exec(blocks("python")[1], names)
     first, again = np.asarray(names["first"]), np.asarray(names["again"])
     assert first.shape == (10, 32)
     assert np.abs(first - again).max() > 1e-3  # same inputs: only the recalled state differs
     assert 0 < np.asarray(names["r_gate"]).mean() < 1
+
+
+def test_every_verb_is_shown_and_every_command_understood() -> None:
+    lines = [line for block in blocks("") for line in block.splitlines()]
+    commands = [re.split(r" {2,}|#", line)[0] for line in lines if line.startswith("reinstate ")]
+    for command in commands:
+        cli.parse(shlex.split(command)[1:])
+    assert {command.split()[1] for command in commands} == {*cli.VERBS}
+
+
+def test_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", README)
+    assert len(links) > 20
+    for link in links:
+        assert link.startswith("https://") or (ROOT / link).exists(), link
+
+
+def test_the_tree_shows_what_there_is() -> None:
+    (tree,) = [block for block in blocks("") if block.startswith("src/reinstate/")]
+    shown = {name for name in re.findall(r"[\w.]+/?", tree) if name.endswith((".py", "/"))}
+    package = ROOT / "src" / "reinstate"
+    there = {p.name + "/" for p in package.iterdir() if (p / "__init__.py").exists()}
+    there |= {p.name for p in package.glob("*.py") if not p.name.startswith("__")}
+    assert shown >= there

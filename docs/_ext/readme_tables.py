@@ -1,6 +1,6 @@
 """Recorded results → the tables of README.md.
 
-`python -m readme_tables` writes them; a test fails when README and results drift apart.
+`make readme` writes them; `make check-results` fails when README and results drift apart.
 """
 
 import re
@@ -22,7 +22,7 @@ BLOCK = re.compile(r"<!-- (\w+): ([^>]+) -->\n.*?<!-- /\1 -->", re.DOTALL)
 
 
 def results_table(results: dict[str, Any]) -> str:
-    """Each agent's reward with its interval, its share of the ceiling, and the experiment's scores.
+    """Show each agent's reward with its interval, its share of the ceiling, and further scores.
 
     Of the other players, the two that Fig. 3 of the paper puts beside the agents' own memory.
     """
@@ -57,7 +57,7 @@ def _provenance(results: dict[str, Any]) -> str:
         time = f"{total:.0f} s after an interruption and {before:.0f} s of training before it"
     return (
         f"`{results['preset']}` preset, {len(epl2rl['seeds'])} seeds, {results['device']}, {time};"
-        f" epL2RL trained at {epl2rl['steps_per_second'] / 1e6:.0f} million steps a second."
+        f" epL2RL trained at {epl2rl['steps_per_second'] / 1e6:.0f} million steps per second."
     )
 
 
@@ -151,7 +151,7 @@ def inputs_table(document: dict[str, Any]) -> str:
         players = [best_without(row), *inputs, row["epl2rl"]]
         rewards = [with_interval(each["reward"], number) if each else "" for each in players]
         lines.append(_row(f"{name}, {preset}", chance, *rewards))
-    return "\n".join([*lines, "", f"Reward an episode, frozen weights{_where(rows)}."])
+    return "\n".join([*lines, "", f"Reward per episode, frozen weights{_where(rows)}."])
 
 
 def _where(rows: list[tuple[str, str, dict[str, Any]]]) -> str:
@@ -190,7 +190,7 @@ TABLES: dict[str, Callable[..., str]] = {
 
 
 def fill(text: str, folder: Path) -> str:
-    """The text with every block made anew from the recorded files it names."""
+    """Fill every block of a text from the recorded files that it names."""
 
     def made(block: re.Match[str]) -> str:
         files = [read_json(folder / name) for name in block[2].split()]
