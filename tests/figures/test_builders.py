@@ -22,7 +22,7 @@ from reinstate.figures.search import search_panels
 
 def document(agents: dict[str, Any], **parts: Any) -> Any:
     """Make results of the parts that matter, as a file would hold them."""
-    empty = {"baselines": {}, "optimum": {}, "reference_lines": {}, "settings": {}}
+    empty: dict[str, Any] = {"baselines": {}, "optimum": {}, "reference_lines": {}, "settings": {}}
     return json.loads(json.dumps({**empty, **parts, "agents": agents}))
 
 
@@ -81,6 +81,7 @@ def test_agents_of_others_bring_their_own_or_get_spare_ones(
     colours = style.palette(names)
     assert colours[:2] == [style.COLOURS["epl2rl"], "#123456"]
     assert len(set(colours[:7])) == 7 and colours == style.palette(names)
+    assert colours[2] in style.SPARE  # "reddish" is none that both renderers know
 
 
 # By exposure
@@ -257,7 +258,10 @@ def test_weights_while_an_agent_learns() -> None:
     agents = {"epl2rl": {**agent, "r_gate": over_seeds([0.2])}, "l2rl": agent}
     (chart,) = choices.weights_in_training(document(agents))  # L2RL recalls nothing
     assert lines_of(chart) == {"IMF": [0, 0], "IMB": [0.1, 0.5], "EMF": [0.2, 1], "EMB": [0.3, 1.5]}
-    assert np.round(chart.series[3].per_seed, 6).tolist() == [[0.2, 1.4], [0.4, 1.6]]
+    assert np.round(np.array(chart.series[3].per_seed, float), 6).tolist() == [
+        [0.2, 1.4],
+        [0.4, 1.6],
+    ]
     classic = {"milestones": [{"epoch": 5, "weights": {}}], "r_gate": over_seeds([0.2])}
     assert choices.weights_in_training(document({"epl2rl": classic})) == []
 

@@ -27,6 +27,11 @@ CURVE = Series(
 CHART = Chart("Reward", "exposure", "reward per episode", [CURVE], lines=[Line("chance", 1.1)])
 
 
+def axes_of(chart: Chart) -> Any:
+    (axes,) = mpl.draw([chart]).axes
+    return axes
+
+
 def test_png_and_svg_with_the_same_bytes_for_the_same_numbers(tmp_path: Path) -> None:
     for name in ("one", "two"):
         mpl.save([CHART], tmp_path / name, "Experiment 0: a test")
@@ -46,7 +51,7 @@ def test_nothing_to_draw_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_means_seeds_and_intervals() -> None:
-    (axes,) = mpl.draw([CHART]).axes
+    axes = axes_of(CHART)
     drawn = [np.asarray(line.get_xydata()).tolist() for line in axes.lines]
     assert [[1, 1], [2, 2]] in drawn and [[1, 0.5], [2, 1.5]] in drawn  # the mean, and a seed
     faint = [line for line in axes.lines if line.get_alpha() == 0.4]
@@ -69,7 +74,7 @@ def test_panels_share_their_height_and_one_legend() -> None:
 def test_points_of_unknown_height_stand_at_the_bottom() -> None:
     failed = Series("failed", "#000000", [0.01, 0.1], [None, None], marker="cross")
     chart = Chart("t", "x", "y", [failed], include=[1.0, 2.0], scatter=True, log_x=True)
-    (axes,) = mpl.draw([chart]).axes
+    axes = axes_of(chart)
     low, high = chart.y_range
     assert axes.get_xscale() == "log"
     assert all(low < y < low + 0.1 * (high - low) for y in axes.lines[0].get_ydata())
@@ -77,7 +82,7 @@ def test_points_of_unknown_height_stand_at_the_bottom() -> None:
 
 def test_names_of_categories_are_wrapped_and_their_points_not_joined() -> None:
     chart = Chart("t", "x", "y", [CURVE], categories=["memory " * 6, "b", "c"], dodge=0.5)
-    (axes,) = mpl.draw([chart]).axes
+    axes = axes_of(chart)
     assert "\n" in axes.get_xticklabels()[0].get_text()
     assert all(line.get_linestyle() == "None" for line in axes.lines if len(line.get_xdata()) == 2)
 

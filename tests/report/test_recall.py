@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from reinstate.errors import UserError
-from reinstate.figures.chart import Chart, Series
 from reinstate.figures.markup import number, with_bounds
-from reinstate.figures.svg import describe, draw
 from report.reading import Element, read
 from report.recorded import COMPOSITIONAL, page_from
 from report.test_foreign_files import EVIL, places
@@ -168,12 +166,3 @@ def test_whatever_is_wrong_in_the_new_parts_is_a_page_or_one_line(tmp_path: Path
             assert "\n" not in str(error)
             outcomes["refused"] += 1
     assert min(outcomes.values()) > 5, outcomes
-
-
-def test_categories_of_any_name_are_drawn() -> None:
-    names = ["", "x" * 99, " ".join(["word"] * 50), "short"]
-    series = [Series("s", "#000000", [0.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0])]
-    chart = Chart("title", "x", "y", series, categories=names)
-    svg = read(draw(chart, "chart")).one("svg", role="img")
-    assert max(len(text.all("tspan")) for text in svg.all("text")) == 3
-    assert names[2] in describe(chart)  # the description does not cut it

@@ -131,8 +131,8 @@ def test_an_interrupted_call_is_continued_by_the_same_command(
     (run / "metrics.jsonl").unlink()
     update, epochs = Bar.update, []
 
-    def stop(self: Bar, done: int, *news: float) -> None:
-        update(self, done, *news)
+    def stop(self: Bar, done: int, *shown: Any) -> None:
+        update(self, done, *shown)
         epochs.append((self.label, done))
         if len(epochs) == 2:
             interrupt(signal.SIGTERM)
