@@ -1,1 +1,1 @@
-"""Numbers → charts."""
+"""Recorded numbers → charts → files for papers (`mpl`) and figures of the report's page (`svg`)."""
