@@ -106,7 +106,7 @@ def test_what_is_said_of_memory_as_an_input() -> None:
     """By README and docs/experiments/memory-as-input.md."""
     rows = recorded("inputs.json")["experiments"]
 
-    def compressed(row: dict[str, Any], *sizes: int) -> list[float]:
+    def compressed(row: Any, *sizes: int) -> list[float]:
         shares = (gain(row, f"epl2rl-input-{size}") for size in sizes)
         return [share for share in shares if share is not None]
 

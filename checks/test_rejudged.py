@@ -1,5 +1,7 @@
 """Recorded results say what the rules of this version make of their seeds."""
 
+from typing import Any
+
 import pytest
 
 from reinstate.runs.provenance import provenance
@@ -12,7 +14,7 @@ def test_recorded_results_follow_the_rules_of_this_version(name: str) -> None:
     """If not: reinstate rejudge results/EXPERIMENT, then make readme."""
     document = recorded(name)
     parts = {part: spoilt(document[part]) for part in ("agents", "baselines")}
-    found = rejudge({**document, **parts, "checks": []})
+    found: Any = rejudge(document | parts | {"checks": []})
     by = provenance()
     assert found.pop("rejudged") == {"version": by["version"], "commit": by["commit"]}
     document.pop("rejudged", None)

@@ -23,6 +23,7 @@ import docstrings
 import results
 from reinstate import cli, registry
 from reinstate.experiments import EXPERIMENTS
+from reinstate.experiments.base import Experiment
 from reinstate.tasks.water_maze import WaterMaze
 from tasks import test_contract as contract
 
@@ -217,9 +218,16 @@ def test_calls_that_readme_teaches_are_listed(built: ElementTree.Element) -> Non
 def test_what_has_no_docstring_is_listed_if_it_can_be_called() -> None:
     def undocumented() -> None: ...
 
-    for name, thing, expected in (("f", undocumented, False), ("_f", undocumented, None)):
-        assert docstrings.keep(SimpleNamespace(), "module", name, thing, True, None) is expected
-    assert docstrings.keep(SimpleNamespace(), "module", "N", 7, True, None) is None
+    def kept(what: str, name: str, thing: Any) -> bool | None:
+        app: Any = None
+        return docstrings.keep(app, what, name, thing, True, None)
+
+    assert kept("module", "undocumented", undocumented) is False
+    assert kept("module", "_undocumented", undocumented) is None
+    assert kept("module", "N", 7) is None
+    for name in ("field", "undocumented"):
+        assert kept("class", name, undocumented) is True  # a field's default is no method
+    assert kept("class", "preset", Experiment.preset) is False
 
 
 def test_defaults_are_names_and_no_addresses(built: ElementTree.Element) -> None:
@@ -249,6 +257,9 @@ def test_docstrings_keep_the_lines_of_equations() -> None:
 
 def test_fields_are_explained_by_the_comment_behind_them() -> None:
     assert docstrings.comment_of("reinstate.memory.Contents.keys") == "(capacity, key_size)"
+    name = "reinstate.experiments.base.Experiment"
+    fields = docstrings.explained_fields(Experiment, name)
+    assert "- `optimum`: of the task" in fields and not any("`name`" in line for line in fields)
 
 
 def test_settings_are_explained_by_the_string_below_them() -> None:

@@ -1,8 +1,9 @@
 """Docstrings are plain English with equations: this makes them good reStructuredText.
 
 Equations and layouts, which are indented or aligned by spaces, keep their lines. Fields of a
-NamedTuple are explained by the comment behind them. Public functions, methods and properties are
-listed with or without a docstring. Defaults of a dataclass are written as in its source.
+NamedTuple or a dataclass are explained by the comment behind them. Public functions, methods and
+properties are listed with or without a docstring. Defaults of a dataclass are written as in its
+source.
 """
 
 import ast
@@ -47,17 +48,37 @@ def comment_of(name: str) -> str:
 
 def mend(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     if lines and lines[0].startswith("Alias for field number"):
-        comment = comment_of(name)
-        # Shapes and the like are not to be read as markup.
-        lines[:] = [re.sub(r"([\\*|_`])", r"\\\1", comment)]
+        lines[:] = [_escaped(comment_of(name))]
     else:
         lines[:] = literal_layouts(lines)
+        if inspect.isclass(obj) and dataclasses.is_dataclass(obj):
+            lines += explained_fields(obj, name)
+
+
+def explained_fields(kind: Any, name: str) -> list[str]:
+    """List the fields of a dataclass that a comment explains."""
+    comments = {f.name: comment_of(f"{name}.{f.name}") for f in dataclasses.fields(kind)}
+    return ["", *(f"- `{field}`: {_escaped(said)}" for field, said in comments.items() if said), ""]
+
+
+def _escaped(comment: str) -> str:
+    """Keep shapes and the like from being read as markup."""
+    return re.sub(r"([\\*|_`])", r"\\\1", comment)
 
 
 def keep(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """List what can be called or read, although it has no docstring."""
+    """List what can be called or read, although it has no docstring; no default that is a function.
+
+    `what` is the kind of thing that has the member.
+    """
+    if what == "class" and inspect.isfunction(obj) and not _is_method(obj, name):
+        return True  # the default of a field
     called = inspect.isroutine(obj) or inspect.isclass(obj) or isinstance(obj, property)
     return False if called and not name.startswith("_") else None
+
+
+def _is_method(function: Any, name: str) -> bool:
+    return function.__name__ == name and not function.__qualname__.endswith(f"<locals>.{name}")
 
 
 def name_defaults(

@@ -11,6 +11,7 @@ from typing import Any
 
 from reinstate.agent import INPUT_SIZES
 from reinstate.analysis.intervals import with_interval
+from reinstate.analysis.results import AgentResults, Results
 from reinstate.choices.model import STRATEGIES
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
@@ -21,7 +22,7 @@ from reinstate.files import read_json, write_atomically
 BLOCK = re.compile(r"<!-- (\w+): ([^>]+) -->\n.*?<!-- /\1 -->", re.DOTALL)
 
 
-def results_table(results: dict[str, Any]) -> str:
+def results_table(results: Results) -> str:
     """Show each agent's reward with its interval, its share of the ceiling, and further scores.
 
     Of the other players, the two that Fig. 3 of the paper puts beside the agents' own memory.
@@ -41,7 +42,7 @@ def results_table(results: dict[str, Any]) -> str:
     return "\n".join([*lines, "", _provenance(results)])
 
 
-def _scores(experiment: Experiment, player: dict[str, Any]) -> list[str]:
+def _scores(experiment: Experiment, player: AgentResults) -> list[str]:
     return [f"{score:{experiment.number}}" for score in experiment.columns(player).values()]
 
 
@@ -49,7 +50,7 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _provenance(results: dict[str, Any]) -> str:
+def _provenance(results: Results) -> str:
     epl2rl = results["agents"]["epl2rl"]
     total, before = results["seconds"]["total"], trained_before(results)
     time = f"{total:.0f} s in all, compile included"
@@ -61,14 +62,14 @@ def _provenance(results: dict[str, Any]) -> str:
     )
 
 
-def trained_before(results: dict[str, Any]) -> float:
+def trained_before(results: Results) -> float:
     """Seconds of training done by calls before the one that finished, whose `seconds` these are."""
     agents = results["agents"].values()
     trained = sum(agent["train_steps"] / agent["steps_per_second"] for agent in agents)
     return max(0.0, trained - results["seconds"]["train"])
 
 
-def growth_table(*mazes: dict[str, Any]) -> str:
+def growth_table(*mazes: Results) -> str:
     """How reward and cost grow with the maze; shares are of the optimum, or of its upper bound."""
     lines = ["| maze | steps | L2RL | epL2RL | training, each agent |", "|---|---|---|---|---|"]
     for results in mazes:
@@ -85,7 +86,7 @@ def growth_table(*mazes: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def classes_table(results: dict[str, Any]) -> str:
+def classes_table(results: Results) -> str:
     """Reward on classes never met in training and on those met, and how often recall was right."""
     lines = [_row("agent", "new classes", "training classes", "recall of the right class")]
     lines.append("|---" * 4 + "|")
@@ -111,7 +112,7 @@ def embedder_table(ours: dict[str, Any], plain: dict[str, Any]) -> str:
     return "\n".join([*lines, "", seconds])
 
 
-def strategies_table(results: dict[str, Any]) -> str:
+def strategies_table(results: Results) -> str:
     """epL2RL's weights on cued episodes while it learns, and on uncued ones at the end."""
     agent = results["agents"]["epl2rl"]
     lines = [_row("", "reward, cued", *STRATEGIES), "|---" * (2 + len(STRATEGIES)) + "|"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from readme_tables import TABLES
+from reinstate.analysis.results import CheckRow, Results
 from reinstate.cli.tables import as_text
 from reinstate.experiments import EXPERIMENTS
 from reinstate.files import read_json
@@ -25,7 +26,7 @@ def table(kind: str, names: Sequence[str]) -> str:
     return MADE[kind](*(read_json(file_of(name)) for name in names))
 
 
-def claims_table(results: dict[str, Any]) -> str:
+def claims_table(results: Results) -> str:
     """The paper's statements beside how they were tested, and whether they held.
 
     Checks that go beyond the paper have no statement of it.
@@ -43,7 +44,7 @@ def claims_table(results: dict[str, Any]) -> str:
     return markdown(["section", "the paper", "tested here", "ours [95%]", "holds"], rows)
 
 
-def _tried(check: dict[str, Any]) -> str:
+def _tried(check: CheckRow) -> str:
     return f"; tried: {check['tried']}" if check["tried"] else ""
 
 
@@ -60,18 +61,18 @@ def both_claims_table(paper: dict[str, Any], quick: dict[str, Any]) -> str:
     return markdown(["section", "the paper", "tested here", "paper preset", "quick preset"], rows)
 
 
-def _verdict(check: dict[str, Any]) -> str:
+def _verdict(check: CheckRow) -> str:
     ours = _ours(check)
     return f"yes: {ours}" if check["holds"] else f"**no**: {ours}{_tried(check)}"
 
 
-def _ours(check: dict[str, Any]) -> str:
+def _ours(check: CheckRow) -> str:
     ci95 = check["ci95"]
     interval = f" [{ci95[0]:.3f}, {ci95[1]:.3f}]" if ci95 else ""
     return f"{check['value']:.3f}{interval}"
 
 
-def optimum_table(results: dict[str, Any]) -> str:
+def optimum_table(results: Results) -> str:
     return values_table(results["optimum"])
 
 
@@ -83,6 +84,8 @@ def values_table(values: dict[str, Any]) -> str:
 def solved_table(name: str) -> str:
     """The optimum of an experiment's default settings, solved while the page is built."""
     experiment = EXPERIMENTS[name]
+    if experiment.optimum is None:
+        raise KeyError(f"{name} has no optimum")
     return values_table(experiment.optimum(experiment.world()))
 
 
