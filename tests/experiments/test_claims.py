@@ -194,9 +194,9 @@ def test_a_maze_met_once_and_one_too_large_to_solve() -> None:
 
 
 def test_checks_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    old = {"claim": "an old one", "value": 2.0, "bound": "> 1", "holds": True}
-    new = Check("a new one", 2.0, "> 3", False, "4.2", "they say", [1.5, 2.5])._asdict()
-    print_checks([old, new, new | {"ci95": None}])
+    old: Any = {"claim": "an old one", "value": 2.0, "bound": "> 1", "holds": True}
+    new = Check("a new one", 2.0, "> 3", False, "4.2", "they say", [1.5, 2.5]).as_row()
+    print_checks([old, new, {**new, "ci95": None}])
     assert capsys.readouterr().out.splitlines() == [
         "holds: an old one: 2.000, > 1",
         "section 4.2",

@@ -149,7 +149,7 @@ def test_claims_as_the_paper_found_them(tmp_path: Path) -> None:
     ],
 )
 def test_gain(reward: float, epl2rl: float | None, expected: float | None) -> None:
-    row = {
+    row: Any = {
         "without": {"l2rl": scored(4.0)},
         "epl2rl": None if epl2rl is None else scored(epl2rl),
         "agents": {"epl2rl-input": scored(reward)},

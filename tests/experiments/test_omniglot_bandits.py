@@ -23,7 +23,7 @@ from tiny import TINY as BARCODES
 OPTIMUM = {"without_memory": 4.436, "chance": 1.8}
 
 
-def near(value: float) -> dict[str, Any]:
+def near(value: float) -> Any:
     """Three seeds about a value, which are the interval too."""
     return over_seeds([value - 0.001, value, value + 0.001])
 
