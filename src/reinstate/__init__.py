@@ -23,58 +23,27 @@ if TYPE_CHECKING:
     from reinstate.settings import Settings
 
 _HOMES = {
-    "A2C": "learner",
-    "Bag": "processes",
-    "DND": "memory",
-    "Decision": "agent",
-    "EpisodicLSTMCell": "cell",
-    "Evaluation": "evaluation",
-    "Experiment": "experiments.base",
-    "Gates": "cell",
-    "LSTMState": "cell",
-    "Memory": "memory",
-    "Network": "agent",
-    "Player": "agent",
-    "RecordedResults": "runs.notebook",
-    "Retrieval": "memory",
-    "Settings": "settings",
-    "TrainedAgent": "runs.notebook",
-    "Urn": "processes",
-    "UserError": "errors",
-    "load": "runs.notebook",
-    "register": "registry",
-    "train": "runs.notebook",
+    "agent": ("Decision", "Network", "Player"),
+    "cell": ("EpisodicLSTMCell", "Gates", "LSTMState"),
+    "errors": ("UserError",),
+    "evaluation": ("Evaluation",),
+    "experiments.base": ("Experiment",),
+    "learner": ("A2C",),
+    "memory": ("DND", "Memory", "Retrieval"),
+    "processes": ("Bag", "Urn"),
+    "registry": ("register",),
+    "runs.notebook": ("RecordedResults", "TrainedAgent", "load", "train"),
+    "settings": ("Settings",),
 }
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "A2C",
-    "DND",
-    "Bag",
-    "Decision",
-    "EpisodicLSTMCell",
-    "Evaluation",
-    "Experiment",
-    "Gates",
-    "LSTMState",
-    "Memory",
-    "Network",
-    "Player",
-    "RecordedResults",
-    "Retrieval",
-    "Settings",
-    "TrainedAgent",
-    "Urn",
-    "UserError",
-    "load",
-    "register",
-    "train",
-]
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'reinstate' has no attribute {name!r}")
-    return getattr(import_module(f"reinstate.{_HOMES[name]}"), name)
+    return getattr(import_module(f"reinstate.{_MODULE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

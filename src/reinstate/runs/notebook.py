@@ -11,7 +11,7 @@ reinstate.load("runs/mine").figure()
 reinstate.load("results/barcode-bandits").checks
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ from reinstate.evaluation import Condition, Record
 from reinstate.experiments import experiment_of, find_experiment
 from reinstate.experiments.base import Experiment, plain_experiment
 from reinstate.figures import mpl
+from reinstate.figures.learning import training_curves
 from reinstate.files import write_json
 from reinstate.learner import A2C, TrainState
 from reinstate.memory import Memory
@@ -139,8 +140,9 @@ class TrainedAgent:
 
     def figure(self) -> "Figure":
         """Draw reward while learning."""
-        agent: Any = {"curve": curve_of(self.metrics, self.settings.task.episodes_per_epoch)}
-        return _figure(self.experiment, {label_of(self.agent): agent}, "training-curves")
+        agent = {"curve": curve_of(self.metrics, self.settings.task.episodes_per_epoch)}
+        document: Any = {"agents": {label_of(self.agent): agent}, "reference_lines": {}}
+        return mpl.draw(training_curves(document), self.experiment.title)
 
     def save(self, path: str | Path) -> None:
         """Write a run that `reinstate.load`, `reinstate evaluate` and `report` can read."""
@@ -200,12 +202,6 @@ def _changed(settings: T, **given: Any) -> T:
     """Replace what is given."""
     known = {name: value for name, value in given.items() if value is not None}
     return replace(settings, **known)  # type: ignore[type-var]
-
-
-def _figure(experiment: Experiment, agents: Mapping[str, AgentResults], name: str) -> "Figure":
-    """Draw a figure of agents that no reproduction has put beside an optimum."""
-    document: Any = {"agents": agents, "optimum": {}, "baselines": {}, "reference_lines": {}}
-    return mpl.draw(experiment.charts[name](document), experiment.title)
 
 
 def _start_run(
