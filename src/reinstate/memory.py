@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate.errors import UserError, require_positive
+from reinstate.errors import UserError, require_choices, require_positive
 from reinstate.registry import Registry
 
 TINY = 1e-12  # keeps the direction of a zero vector, and its gradient, finite
@@ -79,7 +79,7 @@ class Retrieval(NamedTuple):
 
 @dataclass(frozen=True)
 class DND(Memory):
-    """The dictionary's settings.
+    """The paper's dictionary: cell states by context, of which the nearest are combined.
 
     With k = 1 the only weight is 1 whatever the distance: no gradient reaches query or keys, and
     a context never met before still retrieves the nearest old one. Learned keys need k > 1.
@@ -96,13 +96,12 @@ class DND(Memory):
 
     def __post_init__(self) -> None:
         require_positive(capacity=self.capacity, k=self.k, delta=self.delta)
+        require_choices(self)
         if self.k > self.capacity:
             raise UserError(
                 f"k = {self.k} neighbours need as many slots, and capacity is {self.capacity}:"
                 " raise capacity or lower k"
             )
-        if self.distance not in ("cosine", "euclidean"):
-            raise UserError(f"unknown distance {self.distance!r}: choose cosine or euclidean")
 
     def fitted(self, writes: int) -> Self:
         """Shrink capacity to what `writes` writes can fill: searching empty slots costs time."""
