@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate.cell import EpisodicLSTMCell, LSTMState
-from reinstate.errors import UserError, require_positive
+from reinstate.errors import require_choices, require_positive
 from reinstate.registry import Registry
 from reinstate.tasks.base import World
 
@@ -39,10 +39,7 @@ class Network:
 
     def __post_init__(self) -> None:
         require_positive(hidden_size=self.hidden_size)
-        if self.feedback not in ("separate", "joint"):
-            raise UserError(f"unknown feedback {self.feedback!r}: choose separate or joint")
-        if self.reset not in ("episode", "epoch"):
-            raise UserError(f"unknown reset {self.reset!r}: choose episode or epoch")
+        require_choices(self)
 
 
 class Decision(NamedTuple):

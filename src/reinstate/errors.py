@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 
 class UserError(Exception):
@@ -28,6 +29,15 @@ def require_probability(**settings: float) -> None:
     for name, value in settings.items():
         if not 0 <= value <= 1:
             raise UserError(f"{name} must be a probability between 0 and 1, not {value}")
+
+
+def require_choices(settings: Any) -> None:
+    """Refuse a dataclass in which a field of type Literal[…] holds none of its choices."""
+    for name, hint in get_type_hints(type(settings)).items():
+        choices, value = get_args(hint), getattr(settings, name)
+        if get_origin(hint) is Literal and value not in choices:
+            known = f"{', '.join(choices[:-1])} or {choices[-1]}"
+            raise UserError(f"unknown {name} {value!r}: choose {known}")
 
 
 def nearest(kind: str, name: str, known: Iterable[str]) -> str:

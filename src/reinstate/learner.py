@@ -16,7 +16,7 @@ import optax
 from jax import Array
 
 from reinstate.agent import Player
-from reinstate.errors import UserError, require_positive
+from reinstate.errors import UserError, require_choices, require_positive
 from reinstate.memory import Memory
 from reinstate.rollout import EpochState, Step, play, start_lanes
 from reinstate.tasks.base import World
@@ -82,8 +82,7 @@ class A2C:
         for name, share in (("discount", self.discount), ("recall_from", self.recall_from)):
             if not 0 <= share <= 1:
                 raise UserError(f"{name} must lie between 0 and 1, not {share}")
-        if self.optimizer not in ("adam", "rmsprop"):
-            raise UserError(f"unknown optimizer {self.optimizer!r}: choose adam or rmsprop")
+        require_choices(self)
 
     @property
     def rates(self) -> Rates:

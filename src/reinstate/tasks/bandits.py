@@ -51,8 +51,6 @@ class Bandits(RecurringWorld):
         super().__post_init__()
         require_positive(num_arms=self.num_arms, pulls=self.pulls)
         require_probability(p_good=self.p_good, p_bad=self.p_bad)
-        if self.mapping not in ("permutation", "independent"):
-            raise UserError(f"unknown mapping {self.mapping!r}: choose permutation or independent")
         if self.mapping == "permutation" and self.sequence.max_tasks < self.num_arms:
             raise UserError(
                 f"{self.num_contexts} contexts are too few for {self.num_arms} arms, each the good"

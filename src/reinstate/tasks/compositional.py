@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate import draws
-from reinstate.errors import UserError, require_positive, require_probability
+from reinstate.errors import UserError, require_choices, require_positive, require_probability
 from reinstate.processes import Bag, exposures
 from reinstate.tasks.barcodes import barcodes, check_barcodes
 from reinstate.tasks.base import Observation, World
@@ -89,6 +89,7 @@ class CompositionalBandits(World):
     num_actions = 2
 
     def __post_init__(self) -> None:
+        require_choices(self)
         require_positive(num_classes=self.num_classes, repeats=self.repeats, pulls=self.pulls)
         require_positive(exchanges=self.exchanges)
         require_probability(p_high=self.p_high, p_low=self.p_low)
@@ -99,16 +100,10 @@ class CompositionalBandits(World):
         for number in (self.num_classes, self.judged_classes):
             if number % 2:
                 raise UserError(f"classes must be even, half high and half low, not {number}")
-        if self.query not in ("random", "high", "low"):
-            raise UserError(f"unknown query {self.query!r}: choose random, high or low")
-        if self.stored not in ("queried", "both"):
-            raise UserError(f"unknown stored {self.stored!r}: choose queried or both")
         if self.stimuli == "omniglot":
             check_drawings(max(self.num_classes, self.judged_classes), self.repeats)
-        elif self.stimuli == "barcodes":
-            check_barcodes(max(self.num_classes, self.judged_classes), self.barcode_length)
         else:
-            raise UserError(f"unknown stimuli {self.stimuli!r}: choose omniglot or barcodes")
+            check_barcodes(max(self.num_classes, self.judged_classes), self.barcode_length)
 
     @property
     def observation_size(self) -> int:

@@ -86,8 +86,6 @@ class DrawingWorld(RecurringWorld):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_positive(scale=self.scale)
-        if self.classes not in ("training", "evaluation"):
-            raise UserError(f"unknown classes {self.classes!r}: choose training or evaluation")
         if self.held_out < 0 or self.held_out == 1:
             raise UserError(f"held_out must be 0 (none) or at least 2, not {self.held_out}")
         fewest = NUM_CLASSES // self.held_out if self.held_out else NUM_CLASSES

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 from jax import Array
 
-from reinstate.errors import require_positive
+from reinstate.errors import require_choices, require_positive
 from reinstate.processes import Process, ProcessName, exposures, make_process
 from reinstate.tasks.base import World
 
@@ -30,6 +30,7 @@ class RecurringWorld(World):
 
     def __post_init__(self) -> None:
         require_positive(num_contexts=self.num_contexts, repeats=self.repeats)
+        require_choices(self)
 
     @property
     def sequence(self) -> Process:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate import draws
-from reinstate.errors import UserError, require_positive, require_probability
+from reinstate.errors import UserError, require_choices, require_positive, require_probability
 from reinstate.processes import exposures
 from reinstate.tasks.barcodes import barcodes, check_barcodes
 from reinstate.tasks.base import Observation, World
@@ -85,16 +85,11 @@ class EpisodicTwoStep(World):
 
     def __post_init__(self) -> None:
         require_positive(uncued=self.uncued)
-        require_probability(
-            p_common=self.p_common,
-            p_reversal=self.p_reversal,
-            p_high=self.p_high,
-            p_low=self.p_low,
-        )
+        require_probability(p_common=self.p_common, p_reversal=self.p_reversal)
+        require_probability(p_high=self.p_high, p_low=self.p_low)
+        require_choices(self)
         if self.cued < 0:
             raise UserError(f"cued must be 0 (the classic task) or more, not {self.cued}")
-        if self.cues not in ("uniform", "once"):
-            raise UserError(f"unknown cues {self.cues!r}: choose uniform or once")
         if self.cues == "once" and self.cued > self.uncued:
             raise UserError(
                 f"{self.uncued} uncued episodes cannot each be cued once in {self.cued}:"

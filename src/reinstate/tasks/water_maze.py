@@ -55,10 +55,6 @@ class WaterMaze(BarcodeWorld):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_positive(height=self.height, width=self.width, steps=self.steps)
-        if self.goals not in ("distinct", "independent"):
-            raise UserError(f"unknown goals {self.goals!r}: choose distinct or independent")
-        if self.start not in ("elsewhere", "anywhere"):
-            raise UserError(f"unknown start {self.start!r}: choose elsewhere or anywhere")
         if self.num_cells < 2:
             raise UserError("a maze needs at least two cells: raise height or width")
         if self.goals == "distinct" and self.sequence.max_tasks > self.num_cells:
@@ -86,9 +82,6 @@ class WaterMaze(BarcodeWorld):
         return MazeTask(index, exposure, context, goal[index])
 
     def reset(self, key: Array, task: MazeTask) -> Array:
-        return self._spawn(key, task)
-
-    def _spawn(self, key: Array, task: MazeTask) -> Array:
         if self.start == "anywhere":
             return jax.random.randint(key, (), 0, self.num_cells, jnp.int32)
         cell = jax.random.randint(key, (), 0, self.num_cells - 1, jnp.int32)
@@ -102,7 +95,7 @@ class WaterMaze(BarcodeWorld):
     def step(self, key: Array, task: MazeTask, state: Array, action: Array) -> tuple[Array, Array]:
         cell = self._move(state)[action]
         found = cell == task.goal
-        return jnp.where(found, self._spawn(key, task), cell), found.astype(jnp.float32)
+        return jnp.where(found, self.reset(key, task), cell), found.astype(jnp.float32)
 
     def _move(self, cell: Array) -> Array:
         """Return the cell that each action leads to, (actions,)."""
