@@ -15,7 +15,7 @@ from reinstate.baselines.bandits import (
     own_memory,
 )
 from reinstate.baselines.elimination import elimination, list_subsets, sum_assignments
-from reinstate.errors import TooLarge
+from reinstate.errors import TooLarge, UserError
 
 
 def test_one_exposure_of_the_paper() -> None:
@@ -255,14 +255,14 @@ def test_the_size_estimate_bounds_the_beliefs() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: one_exposure(0), "num_arms must be at least 1"),
-        (lambda: own_memory(pulls=0), "pulls must be at least 1"),
-        (lambda: own_memory(exposures=0), "exposures must be at least 1"),
-        (lambda: one_exposure(p_good=1.2), "probabilities must lie in"),
+        (lambda: one_exposure(0), "num_arms must be positive"),
+        (lambda: own_memory(pulls=0), "pulls must be positive"),
+        (lambda: own_memory(exposures=0), "exposures must be positive"),
+        (lambda: one_exposure(p_good=1.2), "p_good must be a probability"),
         (lambda: elimination(epochs=1), "epochs must be at least 2"),
-        (lambda: compositional(0), "num_classes must be at least 1"),
+        (lambda: compositional(0), "num_classes must be positive"),
     ],
 )
 def test_impossible_settings_are_refused(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(UserError, match=message):
         call()

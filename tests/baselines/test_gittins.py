@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from reinstate.baselines.gittins import discounted_table, finite_horizon_table
-from reinstate.errors import TooLarge
+from reinstate.errors import TooLarge, UserError
 
 
 def discounted_index(a: float, b: float, discount: float, tolerance: float = 1e-6) -> float:
@@ -156,13 +156,13 @@ def test_too_large_is_refused_before_it_starts(call: Callable[[], object], advic
     ("call", "message"),
     [
         (lambda: discounted_table(0, discount=1.0), "discount must lie strictly between 0 and 1"),
-        (lambda: discounted_table(0, 0, 1), "a > 0 and b > 0"),
+        (lambda: discounted_table(0, 0, 1), "a must be positive"),
         (lambda: discounted_table(0, tolerance=0), "tolerance must be positive"),
         (lambda: discounted_table(-1), "pulls must not be negative"),
-        (lambda: finite_horizon_table(0), "pulls_left must be at least 1"),
+        (lambda: finite_horizon_table(0), "pulls_left must be positive"),
         (lambda: finite_horizon_table(2, -1), "pulls must not be negative"),
     ],
 )
 def test_impossible_settings_are_refused(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(UserError, match=message):
         call()

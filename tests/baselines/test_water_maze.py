@@ -17,7 +17,7 @@ from reinstate.baselines.water_maze import (
     water_maze_bounds,
     water_maze_optimum,
 )
-from reinstate.errors import TooLarge
+from reinstate.errors import TooLarge, UserError
 
 ACTIONS = ((0, -1), (0, 1), (-1, 0), (1, 0))
 History = tuple[tuple[int, int, int], ...]  # (action, reward, cell afterwards)
@@ -225,12 +225,12 @@ def test_a_large_maze_with_few_steps_is_solved() -> None:
 
 @pytest.mark.parametrize("size", [(1, 1, 5), (0, 4, 5), (4, 4, 0)])
 def test_impossible_mazes_are_refused(size: tuple[int, int, int]) -> None:
-    with pytest.raises(ValueError, match="at least"):
+    with pytest.raises(UserError, match=r"at least 2 cells|must be positive"):
         water_maze_optimum(*size)
 
 
 def test_impossible_settings_are_refused() -> None:
     with pytest.raises(TooLarge, match="too large even for bounds"):
         water_maze_bounds(100, 100, 5)
-    with pytest.raises(ValueError, match="exposures must be at least 1"):
+    with pytest.raises(UserError, match="exposures must be positive"):
         water_maze_optimum(2, 2, 2, exposures=0)

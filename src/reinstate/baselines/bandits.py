@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reinstate.errors import TooLarge
+from reinstate.errors import TooLarge, require_positive, require_probability
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -234,11 +234,8 @@ def compositional(
 
 def check_arms(num_arms: int, pulls: int, p_good: float, p_bad: float, **counts: int) -> None:
     """Refuse arguments that describe no bandit."""
-    for name, value in {"num_arms": num_arms, "pulls": pulls, **counts}.items():
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value}")
-    if not (0 <= p_good <= 1 and 0 <= p_bad <= 1):
-        raise ValueError(f"probabilities must lie in [0, 1], got {p_good} and {p_bad}")
+    require_positive(num_arms=num_arms, pulls=pulls, **counts)
+    require_probability(p_good=p_good, p_bad=p_bad)
 
 
 def check_size(what: str, size: float, unit: str, limit: float, settings: str) -> None:

@@ -5,11 +5,15 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reinstate.baselines.bandits import MAX_OPERATIONS, Array, check_arms, check_size
-
-Indices = NDArray[np.int64]
+from reinstate.baselines.bandits import (
+    MAX_OPERATIONS,
+    Array,
+    Indices,
+    check_arms,
+    check_size,
+)
+from reinstate.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,6 @@ def elimination(
     p_good: float = 0.9,
     p_bad: float = 0.1,
     exposures: int = 10,
-    *,
     epochs: int = 400,
     seed: int = 0,
 ) -> Elimination:
@@ -48,7 +51,7 @@ def elimination(
     """
     check_arms(num_arms, pulls, p_good, p_bad, exposures=exposures)
     if epochs < 2:
-        raise ValueError(f"epochs must be at least 2 for an interval, got {epochs}")
+        raise UserError(f"epochs must be at least 2 for an interval, got {epochs}")
     subset_cost = num_arms * 2.0 ** min(num_arms - 1, 500)
     cost = float(epochs) * exposures * num_arms * (subset_cost + 8 * num_arms * pulls)
     cost += 500 * subset_cost  # listing the subsets, in plain Python

@@ -21,10 +21,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from reinstate.errors import TooLarge
+from reinstate.errors import TooLarge, UserError, require_positive
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 # Beta states visited in one backward pass over all requested indices: about 40 s on one core.
 MAX_CELLS = 1e9
@@ -33,11 +32,7 @@ CHUNK_CELLS = 2**16
 
 
 def discounted_table(
-    pulls: int,
-    a: float = 1.0,
-    b: float = 1.0,
-    discount: float = 0.9,
-    tolerance: float = 1e-6,
+    pulls: int, a: float = 1.0, b: float = 1.0, discount: float = 0.9, tolerance: float = 1e-6
 ) -> Array:
     """Compute the index of every arm pulled at most `pulls` times: table[successes, failures].
 
@@ -48,13 +43,15 @@ def discounted_table(
     O(pulls^2 + N). Entries with successes + failures > pulls are NaN. Raises TooLarge where the
     cost exceeds `MAX_CELLS`.
     """
-    _check_prior(a, b)
-    _require(pulls >= 0, f"pulls must not be negative, got {pulls}")
     depth = _depth(discount, tolerance)
-    _check_cells(_num_states(pulls), depth, "lower pulls or discount, or raise tolerance")
-    successes, failures = _reachable(pulls)
-    table = np.full((pulls + 1, pulls + 1), np.nan)
-    table[successes, failures] = _discounted(*_posterior(a, b, pulls), discount, depth)
+    _check_cells(pulls, 1, depth, "lower pulls or discount, or raise tolerance")
+    within, a_after, b_after = _posteriors(pulls, a, b)
+    index = a_after / (a_after + b_after)
+    for horizon in (depth // 16 + 1, depth // 4 + 1, depth):
+        # A shallow tree underestimates, and cheaply brings the deep one near its root.
+        index = _calibrate(index, a_after, b_after, discount, horizon)
+    table = np.full(within.shape, np.nan)
+    table[within] = index
     return table
 
 
@@ -68,28 +65,17 @@ def finite_horizon_table(
     O(pulls^2 pulls_left^3) per round, memory O(pulls^2 pulls_left). Raises TooLarge where that
     exceeds `MAX_CELLS`.
     """
-    _require(pulls_left >= 1, f"pulls_left must be at least 1, got {pulls_left}")
-    _check_prior(a, b)
+    require_positive(pulls_left=pulls_left)
     pulls = pulls_left if pulls is None else pulls
-    _require(pulls >= 0, f"pulls must not be negative, got {pulls}")
-    _check_cells(_num_states(pulls) * pulls_left, pulls_left, "lower pulls or pulls_left")
-    successes, failures = _reachable(pulls)
-    table = np.full((pulls_left + 1, pulls + 1, pulls + 1), np.nan)
-    posterior = _posterior(a, b, pulls)
-    index = posterior[0] / sum(posterior)
+    _check_cells(pulls, pulls_left, pulls_left, "lower pulls or pulls_left")
+    within, a_after, b_after = _posteriors(pulls, a, b)
+    table = np.full((pulls_left + 1, *within.shape), np.nan)
+    index = a_after / (a_after + b_after)
     for n in range(1, pulls_left + 1):
         # The index grows with n, so the last one is a lower bound to climb from.
-        index = _calibrate(index, *posterior, 1.0, n)
-        table[n, successes, failures] = index
+        index = _calibrate(index, a_after, b_after, 1.0, n)
+        table[n, within] = index
     return table
-
-
-def _discounted(a: Array, b: Array, discount: float, depth: int) -> Array:
-    index = a / (a + b)
-    for horizon in (depth // 16 + 1, depth // 4 + 1, depth):
-        # A shallow tree underestimates, and cheaply brings the deep one near its root.
-        index = _calibrate(index, a, b, discount, horizon)
-    return index
 
 
 def _depth(discount: float, tolerance: float) -> int:
@@ -98,8 +84,9 @@ def _depth(discount: float, tolerance: float) -> int:
     A Beta posterior after N pulls has a standard deviation of at most 1 / (2 sqrt(N)), and
     E[max(0, theta - lambda)] - max(0, E[theta] - lambda) is at most half of it.
     """
-    _require(0 < discount < 1, f"discount must lie strictly between 0 and 1, got {discount}")
-    _require(tolerance > 0, f"tolerance must be positive, got {tolerance}")
+    if not 0 < discount < 1:
+        raise UserError(f"discount must lie strictly between 0 and 1, got {discount}")
+    require_positive(tolerance=tolerance)
     depth = 1
     while discount**depth / (1 - discount) / (4 * math.sqrt(depth)) > tolerance:
         depth += max(1, depth // 64)
@@ -143,36 +130,21 @@ def _posterior_mean(a: Array, b: Array, depth: int) -> Array:
     return np.asarray((a + successes) / (a + b + depth))
 
 
-def _num_states(pulls: int) -> float:
-    return (pulls + 1) * (pulls + 2) / 2
-
-
-def _reachable(pulls: int) -> tuple[Indices, Indices]:
-    """List successes and failures of every arm pulled at most `pulls` times."""
-    successes, failures = np.indices((pulls + 1, pulls + 1)).reshape(2, -1)
+def _posteriors(pulls: int, a: float, b: float) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Return which [successes, failures] `pulls` pulls can reach, and the a and b after each."""
+    require_positive(a=a, b=b)
+    successes, failures = np.indices((pulls + 1, pulls + 1))
     within = successes + failures <= pulls
-    return successes[within], failures[within]
+    return within, a + successes[within].astype(float), b + failures[within].astype(float)
 
 
-def _posterior(a: float, b: float, pulls: int) -> tuple[Array, Array]:
-    successes, failures = _reachable(pulls)
-    return np.asarray(a + successes, np.float64), np.asarray(b + failures, np.float64)
-
-
-def _check_prior(a: float, b: float) -> None:
-    _require(a > 0 and b > 0, f"a Beta prior needs a > 0 and b > 0, got a={a}, b={b}")
-
-
-def _check_cells(states: float, horizon: int, advice: str) -> None:
+def _check_cells(pulls: int, tables: int, horizon: int, advice: str) -> None:
+    if pulls < 0:
+        raise UserError(f"pulls must not be negative, got {pulls}")
     # At least 50 cells per state: below that, memory is the limit.
-    cells = states * max(50, horizon * (horizon + 1) / 2)
+    cells = tables * (pulls + 1) * (pulls + 2) / 2 * max(50, horizon * (horizon + 1) / 2)
     if cells > MAX_CELLS:
         raise TooLarge(
             f"Gittins indices too large to solve: {cells:.1e} states of the recursion,"
             f" the limit is {MAX_CELLS:.0e}; {advice}"
         )
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise ValueError(message)

@@ -12,7 +12,7 @@ import numpy as np
 
 from reinstate.baselines.bandits import compositional, one_exposure, own_memory
 from reinstate.baselines.elimination import elimination
-from reinstate.baselines.two_step import TwoStep, good_state_probability, ideal_observers
+from reinstate.baselines.two_step import good_state_probability, ideal_observers, pay
 from reinstate.baselines.water_maze import (
     random_walk_goals,
     water_maze_bounds,
@@ -89,13 +89,11 @@ def maze_optimum(task: WaterMaze) -> Values:
 
 def two_step_optimum(task: EpisodicTwoStep) -> Values:
     """Return the rewards of ideal observers; those of the incremental ones are simulated."""
-    odds = task.p_common, task.p_reversal, task.p_high, task.p_low
     if task.cued == 0:
-        rules = TwoStep(*odds, task.uncued)
-        return {"uncued": float(np.mean(rules.pay(good_state_probability(rules))))}
+        return {"uncued": float(np.mean(pay(task, good_state_probability(task))))}
     if task.cues != "uniform":
         raise Unsolvable("cued episodes are solved for cues drawn uniformly: use cues uniform")
-    found = ideal_observers(*odds, task.uncued, task.cued)
+    found = ideal_observers(task)
     share = task.cued / task.episodes_per_epoch
 
     def over_epoch(cued: float) -> float:

@@ -1,4 +1,4 @@
-"""Ideal observers of the episodic two-step task (Experiment 5): pure functions of plain numbers.
+"""Ideal observers of the episodic two-step task (Experiment 5).
 
 One of s1, s2 is good: it pays with p_high, the other with p_low, and they change places with
 p_reversal before every episode. The first action leads to its common state with p_common. An
@@ -43,44 +43,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reinstate.errors import Unsolvable
+from reinstate.errors import Unsolvable, UserError, require_positive
+from reinstate.tasks.two_step import EpisodicTwoStep
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class TwoStep:
-    """The rules of the task, as plain numbers."""
-
-    p_common: float = 0.8
-    p_reversal: float = 0.1
-    p_high: float = 0.9
-    p_low: float = 0.1
-    uncued: int = 50
-    cued: int = 50
-
-    def __post_init__(self) -> None:
-        for name in ("p_common", "p_reversal", "p_high", "p_low"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must lie in [0, 1], got {getattr(self, name)}")
-        if self.p_low > self.p_high:
-            raise Unsolvable(f"p_low {self.p_low} exceeds p_high {self.p_high}: swap the two")
-        for name in ("uncued", "cued"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-
-    @property
-    def episodes(self) -> int:
-        return self.uncued + self.cued
-
-    @property
-    def pi(self) -> float:
-        return max(self.p_common, 1 - self.p_common)
-
-    def pay(self, good: Floats) -> Floats:
-        """Return P(r = 1) in a state that is good with probability `good`."""
-        return self.p_low + (self.p_high - self.p_low) * good
 
 
 @dataclass(frozen=True)
@@ -99,52 +66,53 @@ class IdealObservers:
     counting_cued: Estimate
 
 
-def ideal_observers(
-    p_common: float = 0.8,
-    p_reversal: float = 0.1,
-    p_high: float = 0.9,
-    p_low: float = 0.1,
-    uncued: int = 50,
-    cued: int = 50,
-    epochs: int = 50_000,
-    seed: int = 0,
-) -> IdealObservers:
+def ideal_observers(task: EpisodicTwoStep, epochs: int = 50_000, seed: int = 0) -> IdealObservers:
     """Score all observers of one task; `epochs` and `seed` are those of the simulated estimates."""
-    task = TwoStep(p_common, p_reversal, p_high, p_low, uncued, cued)
+    require_positive(cued=task.cued)
     g = good_state_probability(task)
     return IdealObservers(
-        uncued=float(np.mean(task.pay(g))),
+        uncued=float(np.mean(pay(task, g))),
         episodic_cued=episodic_cued(task, g),
         incremental_cued=incremental_cued(task, g, epochs=epochs, seed=seed),
         counting_cued=incremental_cued(task, g, counting=True, epochs=epochs, seed=seed),
     )
 
 
-def good_state_probability(task: TwoStep, grid: int = 4001) -> Floats:
+def pay(task: EpisodicTwoStep, good: Floats) -> Floats:
+    """Return P(r = 1) in a state that is good with probability `good`."""
+    return task.p_low + (task.p_high - task.p_low) * good
+
+
+def reach(task: EpisodicTwoStep) -> float:
+    """Return pi, the probability of reaching the state that is aimed at."""
+    return max(task.p_common, 1 - task.p_common)
+
+
+def good_state_probability(task: EpisodicTwoStep, grid: int = 4001) -> Floats:
     """Compute g_n, (uncued,): the probability that uncued episode n reaches the good state.
 
     The law of m is carried forward on a grid over [1/2, 1], each mass split between its two
     neighbours so that the mean of m is kept: an error of O(grid^-2), under 1e-8 in all tests.
     Cost O(uncued grid), memory O(grid).
     """
-    m = np.linspace(0.5, 1, grid)
-    law = np.zeros(grid)
+    if task.p_low > task.p_high:
+        raise Unsolvable(f"p_low {task.p_low} exceeds p_high {task.p_high}: swap the two")
+    pi, m, law = reach(task), np.linspace(0.5, 1, grid), np.zeros(grid)
     law[0] = 1  # both states are equally likely to be good at first
     g = np.zeros(task.uncued)
     for n in range(task.uncued):
-        g[n] = law @ (task.pi * m + (1 - task.pi) * (1 - m))
+        g[n] = law @ (pi * m + (1 - pi) * (1 - m))
         law = _next_law(task, m, law)
     return g
 
 
-def _next_law(task: TwoStep, m: Floats, law: Floats) -> Floats:
+def _next_law(task: EpisodicTwoStep, m: Floats, law: Floats) -> Floats:
     following = np.zeros_like(law)
-    for reached_target, chance in ((True, task.pi), (False, 1 - task.pi)):
+    for reached_target, chance in ((True, reach(task)), (False, 1 - reach(task))):
         for r in (True, False):
             l_target, l_other = _likelihoods(task, np.array(reached_target), np.array(r))
             evidence = m * l_target + (1 - m) * l_other
-            posterior = _bayes(m, l_target, l_other)
-            believed = _hazard(task, posterior)
+            believed = _hazard(task, _bayes(m, l_target, l_other))
             aimed = np.maximum(believed, 1 - believed)
             place = np.clip((aimed - 0.5) * 2 * (len(m) - 1), 0, len(m) - 1)
             below = np.minimum(place.astype(np.int64), len(m) - 2)
@@ -154,27 +122,24 @@ def _next_law(task: TwoStep, m: Floats, law: Floats) -> Floats:
     return following
 
 
-def episodic_cued(task: TwoStep, g: Floats) -> float:
+def episodic_cued(task: EpisodicTwoStep, g: Floats) -> float:
     """Solve for the mean reward of cued episodes of the observer that recalls (s_e, r_e).
 
     The state e did not reach is good at n with (1 - c)/2 if s_e was good at e, with (1 + c)/2 if
     not, and pays R accordingly;  r_e = 1 gives pi + (1 - pi) R  and  r_e = 0 gives pi R.
     """
-    lag = np.arange(task.uncued, task.episodes)[:, None] - np.arange(task.uncued)
+    lag = np.arange(task.uncued, task.episodes_per_epoch)[:, None] - np.arange(task.uncued)
     c = (1 - 2 * task.p_reversal) ** lag.astype(float)  # (cued n, uncued e)
-    reward = np.zeros_like(c)
-    for weight, p_r, other_good in (
-        (g, task.p_high, (1 - c) / 2),
-        (1 - g, task.p_low, (1 + c) / 2),
-    ):
-        other = task.pay(other_good)
-        reward += weight * p_r * (task.pi + (1 - task.pi) * other)
-        reward += weight * (1 - p_r) * task.pi * other
+    pi, reward = reach(task), np.zeros_like(c)
+    for weight, p_r, sign in ((g, task.p_high, -1), (1 - g, task.p_low, 1)):
+        other = pay(task, (1 + sign * c) / 2)
+        reward += weight * p_r * (pi + (1 - pi) * other)
+        reward += weight * (1 - p_r) * pi * other
     return float(reward.mean())
 
 
 def incremental_cued(
-    task: TwoStep, g: Floats, counting: bool = False, epochs: int = 50_000, seed: int = 0
+    task: EpisodicTwoStep, g: Floats, counting: bool = False, epochs: int = 50_000, seed: int = 0
 ) -> Estimate:
     """Simulate the reward of cued episodes of an observer that ignores the cue.
 
@@ -184,23 +149,23 @@ def incremental_cued(
     stderr is about .04 / sqrt(epochs). Cost O(episodes epochs), memory O(epochs).
     """
     if epochs < 2:
-        raise ValueError(f"epochs must be at least 2, got {epochs}")
-    rng = np.random.default_rng(seed)
-    rho = float(np.mean(task.pay(g)))
+        raise UserError(f"epochs must be at least 2, got {epochs}")
+    rng, pi = np.random.default_rng(seed), reach(task)
+    rho = float(np.mean(pay(task, g)))
     s1_good = rng.random(epochs) < 0.5
     belief = np.full(epochs, 0.5)  # that s1 is good
     counts = np.zeros((2, 2, epochs))  # share of uncued episodes that ended in (state, reward)
     score = np.zeros((2, epochs))  # mean reward of the uncued and of the cued half
-    for n in range(task.episodes):
+    for n in range(task.episodes_per_epoch):
         cued = int(n >= task.uncued)
         pool = counts * cued  # nothing is replayed in the uncued half
         s1_good ^= rng.random(epochs) < task.p_reversal
         belief = _hazard(task, belief)
         worth = _expected_pay(task, pool if counting else 0 * pool, belief)
         aim_s1 = worth[0] + 1e-12 * (rng.random(epochs) - 0.5) > worth[1]
-        at_s1 = aim_s1 == (rng.random(epochs) < task.pi)
+        at_s1 = aim_s1 == (rng.random(epochs) < pi)
         expected = _expected_pay(task, pool, s1_good.astype(float))
-        hit = np.where(aim_s1, task.pi, 1 - task.pi)
+        hit = np.where(aim_s1, pi, 1 - pi)
         score[cued] += hit * expected[0] + (1 - hit) * expected[1]
         r = rng.random(epochs) < np.where(at_s1, expected[0], expected[1])
         l_1, l_2 = _likelihoods(task, at_s1, r)
@@ -215,9 +180,9 @@ def incremental_cued(
     return _with_control(score[1], score[0], rho)
 
 
-def _expected_pay(task: TwoStep, pool: Floats, s1_good: Floats) -> Floats:
+def _expected_pay(task: EpisodicTwoStep, pool: Floats, s1_good: Floats) -> Floats:
     """Return P(r = 1 | s) = pool_s1 + (1 - pool_s) pay_s, replayed or fresh, (2, epochs)."""
-    fresh = np.stack([task.pay(s1_good), task.pay(1 - s1_good)])
+    fresh = np.stack([pay(task, s1_good), pay(task, 1 - s1_good)])
     paid: Floats = pool[:, 1] + (1 - pool.sum(1)) * fresh
     return paid
 
@@ -228,7 +193,7 @@ def _replay_terms(pool: Floats, at_s1: Bools, r: Bools) -> tuple[Floats, Floats]
     return np.where(r, of_state[1], of_state[0]), 1 - of_state.sum(0)
 
 
-def _likelihoods(task: TwoStep, at_first: Bools, r: Bools) -> tuple[Floats, Floats]:
+def _likelihoods(task: EpisodicTwoStep, at_first: Bools, r: Bools) -> tuple[Floats, Floats]:
     """Return P(r | the state) if the first state is the good one, and if the second is."""
     high = np.where(r, task.p_high, 1 - task.p_high)
     low = np.where(r, task.p_low, 1 - task.p_low)
@@ -242,7 +207,7 @@ def _bayes(belief: Floats, l_first: Floats, l_second: Floats) -> Floats:
     return np.divide(joint, evidence, out=np.full_like(belief, 0.5), where=evidence > 0)
 
 
-def _hazard(task: TwoStep, belief: Floats) -> Floats:
+def _hazard(task: EpisodicTwoStep, belief: Floats) -> Floats:
     return belief * (1 - task.p_reversal) + (1 - belief) * task.p_reversal
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from reinstate.errors import TooLarge
+from reinstate.errors import TooLarge, UserError, require_positive
 
 Floats = NDArray[np.float64]
 Cells = NDArray[np.uint64]  # sets of cells, one bit per cell
@@ -73,8 +73,8 @@ def water_maze_optimum(
     goal: then a bonus of 1 for finding it raises the value of the best search by a full 1.
     """
     _visited_sets(height, width, steps)  # refuses before any work
-    gain = 1 + known_goal_table(height, width, steps)
-    known = goals_when_known(height, width, steps)
+    known_goals = known_goal_table(height, width, steps)
+    gain, known = 1 + known_goals, float(known_goals[steps].mean())
     without = best_search(height, width, gain)
     found = best_search(height, width, gain + 1)
     return WaterMazeOptimum(
@@ -92,10 +92,9 @@ def water_maze_bounds(
     height: int = 4, width: int = 4, steps: int = 20, exposures: int = 10, beam: int = 64
 ) -> WaterMazeBounds:
     """Bound the optima of any maze. Cost O(n^2 steps^2 + n steps^2 beam), memory O(n^2)."""
-    gain = 1 + known_goal_table(height, width, steps)
-    left = _moves_left(gain)
-    upper = search_upper_bound(height, width, gain)
-    known = goals_when_known(height, width, steps)
+    known_goals = known_goal_table(height, width, steps)
+    gain, known = 1 + known_goals, float(known_goals[steps].mean())
+    left, upper = _moves_left(gain), search_upper_bound(height, width, gain)
     return WaterMazeBounds(
         without_memory_lower=search_lower_bound(height, width, gain, beam),
         without_memory_upper=upper,
@@ -116,11 +115,6 @@ def known_goal_table(height: int, width: int, steps: int) -> Floats:
         after = 1 + table[np.maximum(t - distance, 0), np.arange(cells)]
         table[t] = np.where(in_reach, after, 0.0).sum(0) / (cells - 1)
     return table
-
-
-def goals_when_known(height: int = 4, width: int = 4, steps: int = 20) -> float:
-    """Compute expected goals per episode if the goal is known from the first move on."""
-    return float(known_goal_table(height, width, steps)[steps].mean())
 
 
 def steps_when_known(height: int = 4, width: int = 4, steps: int = 20) -> float:
@@ -228,20 +222,19 @@ def beam_search(height: int, width: int, gain: Floats, start: int, beam: int = 6
 
 
 def _exposure_mean(first: float, later: float, exposures: int) -> float:
-    if exposures < 1:
-        raise ValueError(f"exposures must be at least 1, got {exposures}")
+    require_positive(exposures=exposures)
     return (first + (exposures - 1) * later) / exposures
 
 
 def _moves_left(gain: Floats) -> Floats:
-    """Return gain_q(t) = t, whose best search leaves most moves: it is the quickest."""
+    """Return gain_q(t) = t, whose best search is the quickest."""
     return np.zeros_like(gain) + np.arange(len(gain))[:, None]
 
 
 def _count_cells(height: int, width: int, steps: int) -> int:
-    if min(height, width, steps) < 1 or height * width < 2:
-        given = f"height {height}, width {width}, steps {steps}"
-        raise ValueError(f"a water maze needs at least 2 cells and 1 step, got {given}")
+    require_positive(height=height, width=width, steps=steps)
+    if height * width < 2:
+        raise UserError("a water maze needs at least 2 cells: raise height or width")
     return height * width
 
 
