@@ -1,11 +1,12 @@
-"""From numbers to places in a picture: ticks, names in lines, labels that cover nothing."""
+"""From numbers to places in a picture: ticks, and labels that cover nothing."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from reinstate.figures.chart import Chart, Line, Values
+from reinstate.figures.chart import Chart, Line
+from reinstate.figures.numbers import brief
 
 LEFT_TO_RIGHT = (0.0, 1.0, 0.5)  # where labels may stand, as shares of the room that is left
 PIECE = 0.02  # of a line, to see whether a label covers it
@@ -49,9 +50,11 @@ def ticks(low: float, high: float, most: int = 6, whole: bool = False) -> list[f
     return [i * step for i in range(first, last + 1)]
 
 
-def tick_text(value: float, step: float) -> str:
+def tick_texts(places: list[float]) -> list[str]:
+    """Write ticks with as many decimals as their distance needs."""
+    step = places[1] - places[0] if len(places) > 1 else 1.0
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-    return f"{value:,.{decimals}f}".replace("-0", "0") if value == 0 else f"{value:,.{decimals}f}"
+    return [f"{place or 0.0:,.{decimals}f}" for place in places]  # never -0
 
 
 def place_labels(chart: Chart, letter: float, height: float) -> list[Placed]:
@@ -85,7 +88,7 @@ def place_labels(chart: Chart, letter: float, height: float) -> list[Placed]:
 
 
 def label_text(line: Line) -> str:
-    return f"{line.label}, {line.at:{'.2f' if abs(line.at) >= 1 else '.3f'}}"
+    return f"{line.label}, {brief(line.at)}"
 
 
 def _drawn(chart: Chart) -> Iterator[tuple[float, float]]:
@@ -93,15 +96,12 @@ def _drawn(chart: Chart) -> Iterator[tuple[float, float]]:
     (left, right), (low, high) = chart.x_range, chart.y_range
     for index, s in enumerate(chart.series):
         x = [(chart.place(each) + chart.aside(index) - left) / (right - left) for each in s.x]
-        ends = [list(column) for column in zip(*(e or (None, None) for e in s.ci95), strict=True)]
-        rows: Sequence[Values] = [s.y, *ends]
-        for row in rows:
-            points = [
-                (a, (b - low) / (high - low)) for a, b in zip(x, row, strict=True) if b is not None
-            ]
+        ends = zip(*(e or (None, None) for e in s.ci95), strict=True)
+        for row in (s.y, *ends):
+            known = [(a, b) for a, b in zip(x, row, strict=True) if b is not None]
+            points = [(a, (b - low) / (high - low)) for a, b in known]
             yield from points
             for (a, b), (c, d) in pairwise(points) if chart.joined else ():
                 pieces = 1 + int(max(abs(c - a), abs(d - b)) / PIECE)
-                for piece in range(1, pieces):
-                    share = piece / pieces
+                for share in (piece / pieces for piece in range(1, pieces)):
                     yield a + share * (c - a), b + share * (d - b)

@@ -5,8 +5,9 @@ draws them as files, `svg` on the report's page.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 Values = Sequence[float | None]
@@ -71,7 +72,7 @@ class Chart:
     def joined(self) -> bool:
         return not (self.scatter or self.categories)
 
-    @property
+    @cached_property
     def marked(self) -> bool:
         """Whether there are few enough points for markers and error bars."""
         return not self.joined or all(len(s.x) <= MARKED for s in self.series)
@@ -85,7 +86,13 @@ class Chart:
         solid = [i for i, s in enumerate(self.series) if not s.dash]
         return self.dodge * (solid.index(index) - (len(solid) - 1) / 2) if index in solid else 0.0
 
-    @property
+    def spread(self, series: Series) -> list[float]:
+        """How far each seed's points stand aside of the mean; on joined lines they do not."""
+        width = 0.0 if self.joined else min(0.35 * self.dodge, 0.12)
+        last = len(series.per_seed) - 1
+        return [width * (2 * place / last - 1 if last else 0) for place in range(last + 1)]
+
+    @cached_property
     def heights(self) -> list[float]:
         """What the y-axis has to hold."""
         values = [*self.include, *(line.at for line in self.lines)]
@@ -95,7 +102,7 @@ class Chart:
                 values += [end for ends in s.ci95 if ends for end in ends]
         return values
 
-    @property
+    @cached_property
     def y_range(self) -> tuple[float, float]:
         """From zero, unless all that there is to see would then be squeezed into the upper half."""
         values = [*self.heights, *(self._places if self.diagonal else ())]
@@ -107,7 +114,7 @@ class Chart:
         high += 0.06 * (high - low)
         return (low, high) if high > low else (low, low + 1)
 
-    @property
+    @cached_property
     def x_range(self) -> tuple[float, float]:
         """Limits of the x-axis; logarithms of them if it is logarithmic."""
         if self.categories:
@@ -120,7 +127,7 @@ class Chart:
         aside = 0.04 * (high - low) + abs(self.aside(0)) or 0.5
         return low - aside, high + aside
 
-    @property
+    @cached_property
     def _places(self) -> list[float]:
         return [self.place(x) for s in self.series for x in s.x]
 
@@ -136,7 +143,13 @@ class Trajectories(NamedTuple):
 Drawing = Chart | Trajectories
 
 
-def sharing_y(charts: Sequence[Chart]) -> list[Chart]:
-    """Give charts axes of the same height, to be compared side by side."""
-    every = [y for chart in charts for y in chart.heights]
-    return [replace(chart, include=every) for chart in charts]
+def with_series(charts: Iterable[Chart]) -> list[Chart]:
+    """Leave out charts in which there is nothing to see."""
+    return [chart for chart in charts if chart.series]
+
+
+def sharing_y(charts: Iterable[Chart]) -> list[Chart]:
+    """Give charts with series axes of the same height, to be compared side by side."""
+    shown = with_series(charts)
+    every = [y for chart in shown for y in chart.heights]
+    return [replace(chart, include=every) for chart in shown]

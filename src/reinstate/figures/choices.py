@@ -1,18 +1,22 @@
 """Charts of the choice model: weights of strategies, stay probabilities, recovery."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from reinstate.analysis.results import Results
+from reinstate.choices import model
 from reinstate.choices.documents import ChoiceFit, Recovery
-from reinstate.choices.model import NAMES
-from reinstate.choices.model import STRATEGIES as NAMES_OF_STRATEGIES
 from reinstate.choices.participants import interval_and_p
 from reinstate.choices.stay import COMPANION, ORDER, PANELS
-from reinstate.figures.chart import Chart, Line, Series, sharing_y
+from reinstate.figures.chart import Chart, Line, Series, sharing_y, with_series
 from reinstate.figures.numbers import at, curve, finite, points
-from reinstate.figures.style import COLOURS, STRATEGIES, shown_agents
+from reinstate.figures.style import BLACK, COLOURS, STRATEGIES, ShownAgent, shown_agents
+
+# Title, x-label and y-label of each kind of chart.
+WEIGHTS = "Weights of the strategies", "strategy", "weight (log odds)"
+STAY = "How often an action is chosen again", "how it went the last time", "P(same action again)"
+TRAINING = "Weights on cued episodes while it learns", "epochs of training", "weight (log odds)"
+RECOVERY = "Recovery of known weights", "true weight", "recovered weight"
 
 SHORT = {"perseveration": "persev."}
 TITLES = {
@@ -21,30 +25,8 @@ TITLES = {
     "episodic": "cued episode",
 }
 COMPANION_LABEL = "Ritter et al., CogSci 2018"
-BLACK = "#000000"
+ZERO, CHANCE = [Line("", 0.0)], [Line("", 0.5)]
 WIDTH = 0.6  # of a category that series share
-
-
-class _Fitted(NamedTuple):
-    """Whose choices were fitted, and what came of it."""
-
-    label: str
-    colour: str
-    document: Any
-
-
-def _agents(results: Results) -> list[_Fitted]:
-    found = [_Fitted(a.label, a.colour, at(a.scores, "choices")) for a in shown_agents(results)]
-    return [each for each in found if each.document]
-
-
-def _participants(document: ChoiceFit) -> list[_Fitted]:
-    """Give weights of a single participant the intervals of the fit itself."""
-    group = {
-        part: {n: {**w, "ci95": interval_and_p(document, part, n)[0]} for n, w in weights.items()}
-        for part, weights in document["group"].items()
-    }
-    return [_Fitted("participants", COLOURS["epl2rl"], {**document, "group": group})]
 
 
 def choice_weights(results: Results) -> list[Chart]:
@@ -57,140 +39,104 @@ def fitted_weights(document: ChoiceFit) -> list[Chart]:
     return _weights(_participants(document), "participants")
 
 
-def _weights(fitted: Sequence[_Fitted], people: str) -> list[Chart]:
-    charts = []
-    for part, names in NAMES.items():
-        series: list[Series] = []
-        for label, colour, document in fitted:
-            group = at(document, "group", part)
-            places = {float(place): at(group, name) for place, name in enumerate(names)}
-            series += points(label, colour, places)
-        if series:
-            charts.append(
-                Chart(
-                    "Weights of the strategies",
-                    "strategy",
-                    "weight (log odds)",
-                    series,
-                    of=f"{part} episodes",
-                    lines=[Line("", 0.0)],
-                    categories=[SHORT.get(name, name) for name in names],
-                    dodge=WIDTH / len(series),
-                    note=f"Means with 95% intervals; small points are single {people}.",
-                )
-            )
-    return sharing_y(charts)
-
-
 def stay(results: Results) -> list[Chart]:
     """Show stay probabilities, agents side by side, and epL2RL's of the companion paper."""
-    return _stay(_agents(results), companion=True)
+    return _stay(_agents(results), "seeds", companion=True)
 
 
 def fitted_stay(document: ChoiceFit) -> list[Chart]:
     """Show stay probabilities of participants, who may have played another design."""
-    return _stay(_participants(document), companion=False)
+    return _stay(_participants(document), "participants", companion=False)
 
 
-def _stay(fitted: Sequence[_Fitted], companion: bool) -> list[Chart]:
-    people = "seeds" if companion else "participants"
-    places = [float(place) for place in range(len(ORDER))]
+def _agents(results: Results) -> list[ShownAgent]:
+    """Return agents with the fits of their choices as scores."""
+    return [agent._replace(scores=at(agent.scores, "choices")) for agent in shown_agents(results)]
+
+
+def _participants(document: ChoiceFit) -> list[ShownAgent]:
+    """Give weights of a single participant the intervals of the fit itself."""
+    group = {
+        part: {n: {**w, "ci95": interval_and_p(document, part, n)[0]} for n, w in weights.items()}
+        for part, weights in document["group"].items()
+    }
+    fit: Any = {**document, "group": group}
+    return [ShownAgent("", "participants", COLOURS["epl2rl"], fit)]
+
+
+def _weights(fitted: Sequence[ShownAgent], people: str) -> list[Chart]:
     charts = []
-    for name in PANELS:
+    for part, names in model.NAMES.items():
         series: list[Series] = []
-        for label, colour, document in fitted:
-            panel = at(document, "stay", name)
-            summary = {
-                "mean": at(panel, "mean"),
-                "ci95": at(panel, "ci95"),
-                "per_seed": at(panel, "per_participant"),
-            }
-            series += curve(label, colour, summary, places)
+        for agent in fitted:
+            group = at(agent.scores, "group", part)
+            places = {float(place): at(group, name) for place, name in enumerate(names)}
+            series += points(agent.label, agent.colour, places)
+        short = [SHORT.get(name, name) for name in names]
+        of = f"{part} episodes"
+        charts.append(_side_by_side(WEIGHTS, series, short, people, of=of, lines=ZERO))
+    return sharing_y(charts)
+
+
+def _stay(fitted: Sequence[ShownAgent], people: str, companion: bool) -> list[Chart]:
+    places = [float(place) for place in range(len(ORDER))]
+    names = [name.replace("-", " ") for name in ORDER]
+    looks: Any = {"marker": "ring", "detail": "read off a figure, ± .02"}
+    charts = []
+    for panel in PANELS:
+        series: list[Series] = []
+        for agent in fitted:
+            found = at(agent.scores, "stay", panel)
+            summary = {"mean": at(found, "mean"), "ci95": at(found, "ci95")}
+            summary["per_seed"] = at(found, "per_participant")
+            series += curve(agent.label, agent.colour, summary, places)
         if series and companion:
-            theirs = Series(COMPANION_LABEL, BLACK, places, COMPANION[name], marker="ring")
-            series.append(replace(theirs, detail="read off a figure, ± .02"))
-        if series:
-            charts.append(
-                Chart(
-                    "How often an action is chosen again",
-                    "how it went the last time",
-                    "P(same action again)",
-                    series,
-                    of=TITLES[name],
-                    lines=[Line("", 0.5)],
-                    categories=[each.replace("-", " ") for each in ORDER],
-                    include=[0.0, 1.0],
-                    dodge=WIDTH / len(series),
-                    note=f"Means with 95% intervals; small points are single {people}.",
-                )
-            )
-    return charts
+            series.append(Series(COMPANION_LABEL, BLACK, places, COMPANION[panel], **looks))
+        rest: Any = {"of": TITLES[panel], "lines": CHANCE, "include": [0.0, 1.0]}
+        charts.append(_side_by_side(STAY, series, names, people, **rest))
+    return with_series(charts)
+
+
+def _side_by_side(
+    labels: tuple[str, str, str], series: list[Series], names: list[str], people: str, **rest: Any
+) -> Chart:
+    """Make a chart of categories in which no series hides another."""
+    note = f"Means with 95% intervals; small points are single {people}."
+    dodge = WIDTH / max(len(series), 1)
+    return Chart(*labels, series, categories=names, dodge=dodge, note=note, **rest)
 
 
 def weights_in_training(results: Results) -> list[Chart]:
     """Show how the strategies' weights on cued episodes come and go while agents learn."""
+    note = "Means over seeds with 95% intervals; thin lines are single seeds."
     charts = []
     for agent in shown_agents(results):
+        if not finite(at(agent.scores, "r_gate", "mean")):
+            continue  # an r-gate that never opens: it has no episodic strategies
         milestones = {
             epoch: at(milestone, "weights", "cued")
             for milestone in at(agent.scores, "milestones") or ()
             if (epoch := finite(at(milestone, "epoch"))) is not None
         }
-        series = [
-            s
-            for name in NAMES_OF_STRATEGIES
-            for s in points(
-                name, STRATEGIES[name], {x: at(group, name) for x, group in milestones.items()}
-            )
-        ]
-        if series and _recalls(agent.scores):
-            charts.append(
-                Chart(
-                    "Weights on cued episodes while it learns",
-                    "epochs of training",
-                    "weight (log odds)",
-                    series,
-                    of=agent.label,
-                    lines=[Line("", 0.0)],
-                    note="Means over seeds with 95% intervals; thin lines are single seeds.",
-                )
-            )
+        series: list[Series] = []
+        for name in model.STRATEGIES:
+            weights = {epoch: at(group, name) for epoch, group in milestones.items()}
+            series += points(name, STRATEGIES[name], weights)
+        charts.append(Chart(*TRAINING, series, of=agent.label, lines=ZERO, note=note))
     return sharing_y(charts)
-
-
-def _recalls(scores: object) -> bool:
-    """Say whether an agent has an r-gate that opens: only it has episodic strategies."""
-    return bool(finite(at(scores, "r_gate", "mean")))
 
 
 def recovery(document: Recovery) -> list[Chart]:
     """Show true against recovered weights, from `simulated.recovery`."""
+    every: list[Any] = list(document["rows"])
+    looks: Any = {"include": [row["true"] for row in every], "scatter": True, "diagonal": True}
     charts = []
-    for part in NAMES:
-        own: list[Any] = [row for row in document["rows"] if row["part"] == part]
-        groups = {n: [row for row in own if row["strategy"] == n] for n in STRATEGIES}
-        series = [
-            Series(
-                name,
-                STRATEGIES[name],
-                [row["true"] for row in rows],
-                [row["estimate"] for row in rows],
-                [(row["low"], row["high"]) for row in rows],
-                width=1.0,
-            )
-            for name, rows in groups.items()
-            if rows
-        ]
-        if series:
-            chart = Chart(
-                "Recovery of known weights",
-                "true weight",
-                "recovered weight",
-                series,
-                of=f"{part} episodes",
-                include=[row["true"] for row in document["rows"]],
-                scatter=True,
-                diagonal=True,
-            )
-            charts.append(chart)
+    for part in model.NAMES:
+        series = []
+        for name, colour in STRATEGIES.items():
+            rows = [row for row in every if row["part"] == part and row["strategy"] == name]
+            true, estimates = [row["true"] for row in rows], [row["estimate"] for row in rows]
+            ci95 = [(row["low"], row["high"]) for row in rows]
+            series += [Series(name, colour, true, estimates, ci95, width=1.0)] if rows else []
+        charts.append(Chart(*RECOVERY, series, of=f"{part} episodes", **looks))
     return sharing_y(charts)

@@ -1,10 +1,11 @@
 """Charts of what recall is good for: scores by exposure, altered memories, the r-gate."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from reinstate.analysis.results import Results
-from reinstate.figures.chart import Chart, Line, Series, Values, sharing_y
+from reinstate.figures.chart import Chart, Line, Series, Values, sharing_y, with_series
 from reinstate.figures.numbers import (
     at,
     count,
@@ -18,6 +19,31 @@ from reinstate.figures.numbers import (
 )
 from reinstate.figures.style import GREY, STAGES, ShownAgent, shades, shown_agents
 
+# Title, x-label and y-label of each kind of chart.
+STEPS = "Steps to the first goal", "exposure to the context", "steps to the first goal"
+REGRET = "Cumulative regret", "pull", "cumulative regret"
+PROBED = "Reward as trained, and with the memory put to the test", "what is done to the memory"
+OVER_EPOCH = "r-gate at each stage", "episode of the epoch", "mean r-gate"
+BY_TRIAL = "r-gate on each trial", "trial of the episode", "mean r-gate"
+
+BETTER_KNOWN: dict[str, Any] = {
+    "title": "Regret per episode, by how often its better known stimulus was met",
+    "x_label": "exposure to the better known stimulus",
+    "note": "An episode counts under whichever of its two stimuli was met more often; at exposure"
+    " 1 both are new.",
+}
+QUERIED: dict[str, Any] = {
+    "title": "Regret per episode, by how often the queried stimulus was met",
+    "x_label": "exposure to the stimulus asked for",
+    "note": "Each trial counts under the stimulus that its query is for; trials are summed. Agents"
+    " without a memory are counted likewise.",
+}
+REGRET_NOTE = "One line per exposure, mean over seeds; points at the ends are single seeds."
+EPOCH_NOTE = "Mean over units and seeds; thin lines are means of single seeds over each block."
+TRIAL_NOTE = (
+    "Mean over units and seeds, by how often the stimulus asked for was met. Later exposures are"
+    " drawn thinner, so that none hides another where they agree."
+)
 RIVALS = {
     "gittins": ("Gittins", (5, 2)),
     "ucb1": ("UCB", (1, 1.2)),
@@ -38,46 +64,25 @@ def by_exposure(results: Results) -> list[Chart]:
     Where pairs of stimuli recur, an episode counts under the better known one; a second chart then
     counts each trial under the stimulus that the memory was asked for.
     """
-    queried = _scores_by_exposure(results, "by_queried", "regret")
-    kind = "regret" if _scores_by_exposure(results, "by_exposure", "regret") else "reward"
-    met = _scores_by_exposure(results, "by_exposure", kind)
-    if not queried or kind == "reward":
-        return met
-    known = "An episode counts under whichever of its two stimuli was met more often; at exposure 1"
-    asked = "Each trial counts under the stimulus that its query is for; trials are summed. Agents"
-    both = [
-        replace(
-            chart,
-            title=f"Regret per episode, by how often {stimulus} was met",
-            x_label=f"exposure to {place}",
-            note=note,
-        )
-        for chart, stimulus, place, note in zip(
-            [*met, *queried],
-            ("its better known stimulus", "the queried stimulus"),
-            ("the better known stimulus", "the stimulus asked for"),
-            (f"{known} both are new.", f"{asked} without a memory are counted likewise."),
-            strict=True,
-        )
-    ]
-    return sharing_y(both)
+    met = _by_exposure(results, "by_exposure", "regret")
+    queried = _by_exposure(results, "by_queried", "regret")
+    if met.series and queried.series:
+        return sharing_y([replace(met, **BETTER_KNOWN), replace(queried, **QUERIED)])
+    return with_series([met if met.series else _by_exposure(results, "by_exposure", "reward")])
 
 
-def _scores_by_exposure(results: Results, part: str, kind: str) -> list[Chart]:
-    series = _each_agent(results, lambda scores: at(scores, part, kind))
-    if not series:
-        return []
-    for name, (label, dash) in RIVALS.items():
+def _by_exposure(results: Results, part: str, kind: str) -> Chart:
+    series = _each_agent(results, part, kind)
+    for name, (label, dash) in RIVALS.items() if series else ():
         mean = at(results["baselines"], name, part, kind, "mean")
         series += curve(label, GREY, {"mean": mean}, dash=dash, width=1.4)
     title = f"{kind.capitalize()} per episode, by how often the context was met"
-    x_label, y_label = "exposure to the context", f"{kind} per episode"
-    return [Chart(title, x_label, y_label, series, dodge=DODGE)]
+    return Chart(title, "exposure to the context", f"{kind} per episode", series, dodge=DODGE)
 
 
-def _each_agent(results: Results, scores_of: Callable[[object], object]) -> list[Series]:
+def _each_agent(results: Results, *path: str) -> list[Series]:
     agents = shown_agents(results)
-    return [s for a in agents for s in curve(a.label, a.colour, scores_of(a.scores))]
+    return [s for a in agents for s in curve(a.label, a.colour, at(a.scores, *path))]
 
 
 def steps_to_goal(results: Results) -> list[Chart]:
@@ -85,22 +90,19 @@ def steps_to_goal(results: Results) -> list[Chart]:
 
     A goal never found counts as the whole episode, as it does in the optimum.
     """
-    series = _each_agent(results, lambda scores: at(scores, "maze", "steps_or_end"))
-    if not series:
-        return []
-    last = max(len(s.x) for s in series)
+    series = _each_agent(results, "maze", "steps_or_end")
+    optimum = results["optimum"]
     first, known = (
-        finite(at(results["optimum"], name))
-        for name in ("steps_first_exposure", "steps_goal_known")
+        finite(at(optimum, "steps_first_exposure")),
+        finite(at(optimum, "steps_goal_known")),
     )
-    steps = [first, *[known] * (last - 1)]  # of large mazes only the known goal's is known
-    if is_known(steps):
+    # Of large mazes only the known goal's is known.
+    steps = [first, *[known] * (max((len(s.x) for s in series), default=1) - 1)]
+    if series and is_known(steps):
         said = ", ".join(f"{each:.2f}" for each in (first, known) if each is not None)
-        series.append(
-            Series("optimum", GREY, count(steps), steps, detail=said, dash=(4, 2), width=1.4)
-        )
-    title, x_label = "Steps to the first goal", "exposure to the context"
-    return [Chart(title, x_label, "steps to the first goal", series, dodge=DODGE, include=[0.0])]
+        best = Series("optimum", GREY, count(steps), steps, detail=said)
+        series.append(replace(best, dash=(4, 2), width=1.4))
+    return with_series([Chart(*STEPS, series, dodge=DODGE, include=[0.0])])
 
 
 def regret(results: Results) -> list[Chart]:
@@ -121,14 +123,9 @@ def regret(results: Results) -> list[Chart]:
         for part, of in parts.items():
             scores = at(agent.scores, part)
             series = _exposures(matrix(at(scores, "regret_by_step")), at(scores, "regret"))
-            if series:
-                every = [*series, *rivals]
-                chart = Chart("Cumulative regret", "pull", "cumulative regret", every, of, lines)
-                charts.append(replace(chart, note=REGRET_NOTE))
+            every = [*series, *rivals] if series else []
+            charts.append(Chart(*REGRET, every, of, lines, note=REGRET_NOTE))
     return sharing_y(charts)
-
-
-REGRET_NOTE = "One line per exposure, mean over seeds; points at the ends are single seeds."
 
 
 def _exposures(curves: Sequence[Values], ends: object = None) -> list[Series]:
@@ -160,29 +157,23 @@ def probes(results: Results) -> list[Chart]:
     """Show the reward of the same weights with a sound memory, and with an altered one."""
     probed = [a for a in shown_agents(results) if at(a.scores, "probes")]
     names = [SOUND, *dict.fromkeys(name for a in probed for name in a.scores["probes"])]
-    series = []
+    series: list[Series] = []
     for agent in probed:
         rewards = {SOUND: at(agent.scores, "reward"), **agent.scores["probes"]}
         places = {float(names.index(name)): reward for name, reward in rewards.items()}
         series += points(agent.label, agent.colour, places)
-    lines = [line for line in reference_lines(results["reference_lines"]) if line.label != "chance"]
-    meant = [f"{name}: {PROBES[name]}" for name in names if name in PROBES]
-    words = [
-        "the same frozen weights throughout",
-        "; ".join(meant),
-        "small points are single seeds",
-    ]
+    meant = "; ".join(f"{name}: {PROBES[name]}" for name in names if name in PROBES)
+    said = f"{meant[0].upper()}{meant[1:]}. " if meant else ""
     chart = Chart(
-        "Reward as trained, and with the memory put to the test",
-        "what is done to the memory",
+        *PROBED,
         "reward per episode",
         series,
-        lines=lines,
+        lines=[line for line in reference_lines(results) if line.label != "chance"],
         categories=names,
         dodge=0.5 / max(len(series), 1),
-        note=" ".join(f"{w[0].upper()}{w[1:]}." for w in words if w),
+        note=f"The same frozen weights throughout. {said}Small points are single seeds.",
     )
-    return [chart] if series else []
+    return with_series([chart])
 
 
 def gates(results: Results) -> list[Chart]:
@@ -191,28 +182,19 @@ def gates(results: Results) -> list[Chart]:
     return [*sharing_y(_over_epoch(agents)), *sharing_y(_by_trial(agents))]
 
 
-def _over_epoch(agents: Sequence[ShownAgent]) -> list[Chart]:
+def _over_epoch(agents: Sequence[ShownAgent]) -> Iterator[Chart]:
     """Make Fig. 6c: the mean r-gate at each stage, episode by episode through the epoch."""
-    found = []
     for agent in agents:
         scores = at(agent.scores, "gates")
         curves, stages = matrix(at(scores, "over_epoch")), at(scores, "stages") or ()
         first = finite(at(scores, "first_cued"))
+        marks = [] if first is None else [Line("cued from here on", first + 0.5)]
         series = [
             Series(str(name), shade, count(mean), mean, (), _blocks(scores, place, len(mean)))
             for place, (name, shade, mean) in enumerate(zip(stages, STAGES, curves, strict=False))
         ]
-        chart = Chart(
-            "r-gate at each stage",
-            "episode of the epoch",
-            "mean r-gate",
-            series,
-            of=agent.label,
-            marks=[] if first is None else [Line("cued from here on", first + 0.5)],
-            note="Mean over units and seeds; thin lines are means of single seeds over each block.",
-        )
-        found += [chart] if any(y for row in curves for y in row) else []
-    return found
+        if any(y for row in curves for y in row):
+            yield Chart(*OVER_EPOCH, series, of=agent.label, marks=marks, note=EPOCH_NOTE)
 
 
 def _blocks(scores: object, stage: int, last: int) -> list[Values]:
@@ -226,22 +208,12 @@ def _blocks(scores: object, stage: int, last: int) -> list[Values]:
     return rows
 
 
-def _by_trial(agents: Sequence[ShownAgent]) -> list[Chart]:
+def _by_trial(agents: Sequence[ShownAgent]) -> Iterator[Chart]:
     """Make one line per exposure of the stimulus asked for, each thinner than the one before."""
-    found = []
     for agent in agents:
         curves = [numbers(row) for row in at(agent.scores, "r_by_trial") or ()]
-        series = _exposures(curves)
-        step = (WIDEST - THINNEST) / max(len(series) - 1, 1)
-        chart = Chart(
-            "r-gate on each trial",
-            "trial of the episode",
-            "mean r-gate",
-            [replace(s, width=WIDEST - i * step) for i, s in enumerate(series)],
-            of=agent.label,
-            include=[0.0],
-            note="Mean over units and seeds, by how often the stimulus asked for was met. Later"
-            " exposures are drawn thinner, so that none hides another where they agree.",
-        )
-        found += [chart] if any(y for row in curves for y in row) else []
-    return found
+        lines = _exposures(curves)
+        step = (WIDEST - THINNEST) / max(len(lines) - 1, 1)
+        series = [replace(line, width=WIDEST - i * step) for i, line in enumerate(lines)]
+        if any(y for row in curves for y in row):
+            yield Chart(*BY_TRIAL, series, of=agent.label, include=[0.0], note=TRIAL_NOTE)

@@ -1,6 +1,5 @@
 """Ways through a maze, drawn with matplotlib."""
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,23 +13,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PIECES = 8  # of each move in a trajectory, each with its colour
-START: dict[str, Any] = {
-    "linestyle": "none",
-    "marker": "o",
-    "markersize": 5.5,
-    "markerfacecolor": "white",
-    "markeredgecolor": "black",
-    "zorder": 4,
-}
-GOAL: dict[str, Any] = {
-    "linestyle": "none",
-    "marker": "*",
-    "markersize": 11,
-    "markerfacecolor": "#F0E442",
-    "markeredgecolor": "black",
-    "markeredgewidth": 0.8,
-    "zorder": 3,
-}
+START: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 5.5, "zorder": 4}
+START |= {"markerfacecolor": "white", "markeredgecolor": "black"}
+GOAL: dict[str, Any] = {"linestyle": "none", "marker": "*", "markersize": 11, "zorder": 3}
+GOAL |= {"markerfacecolor": "#F0E442", "markeredgecolor": "black", "markeredgewidth": 0.8}
+LEGEND: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": 8}
 
 
 def trajectories(results: Results) -> list[Trajectories]:
@@ -102,12 +89,11 @@ def _path_points(cells: list[int], width: int) -> np.ndarray:
     So a path without detours runs straight through the centres, and no segment of another hides
     one drawn before.
     """
-    points, visits = [], Counter[int]()
-    for cell in cells:
-        n = visits[cell]
-        visits[cell] += 1
-        ring = (n + 3) // 4  # 0 for the first visit, then four corners further and further out
-        corner = np.array([(-1, 1), (1, 1), (-1, -1), (1, -1)][n % 4])
+    points = []
+    for place, cell in enumerate(cells):
+        visits = cells[:place].count(cell)
+        ring = (visits + 3) // 4  # 0 for the first visit, then four corners further and further out
+        corner = np.array([(-1, 1), (1, 1), (-1, -1), (1, -1)][visits % 4])
         points.append(np.array([cell % width, cell // width]) + corner * 0.3 * ring / (ring + 1))
     return np.array(points, float)
 
@@ -129,4 +115,4 @@ def _trajectory_key(figure: "Figure") -> None:
         Line2D([], [], color=early, linewidth=2, label="early steps"),
         Line2D([], [], color=late, linewidth=2, label="late steps"),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    figure.legend(handles=handles, ncols=4, **LEGEND)

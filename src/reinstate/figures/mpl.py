@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reinstate.figures.axes import label_text, place_labels
-from reinstate.figures.chart import Chart, Drawing, Series, Trajectories, Values
-from reinstate.figures.mazes import draw_trajectories
+from reinstate.figures.chart import Chart, Drawing, Series, Trajectories
+from reinstate.figures.mazes import LEGEND, draw_trajectories
 from reinstate.files import write_atomically
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ ALONE = (5.8, 3.7)  # width and height of a chart, in inches
 PANEL = (3.0, 3.0)  # of one beside others
 LETTER, LINE = 0.055, 0.13  # size of a letter of the labels, in inches
 GUIDE: dict[str, Any] = {"color": "0.45", "linewidth": 0.8, "linestyle": (0, (4, 3)), "zorder": 0}
+SPOTS: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 2.6, "zorder": 2.5}
+SPOTS["markeredgewidth"] = 0
+THIN: dict[str, Any] = {"linewidth": 0.5}
 MARKERS = {"dot": "o", "ring": "o", "diamond": "D", "cross": "x"}
 SIZES = {"dot": 4.5, "ring": 6.5, "diamond": 7.5, "cross": 4.0}
 
@@ -112,18 +115,13 @@ def _draw_guides(axes: "Axes", chart: Chart, letter: float, line: float) -> None
     text["bbox"] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5}
     for each in chart.lines:
         axes.axhline(each.at, **GUIDE)
-    for placed in place_labels(chart, letter, line):
-        axes.annotate(
-            label_text(placed.line),
-            (placed.left, placed.line.at),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, 2 if placed.above else -2),
-            va="bottom" if placed.above else "top",
-            **text,
-        )
+    for guide, left, above in place_labels(chart, letter, line):
+        place: Any = {"xycoords": ("axes fraction", "data"), "xytext": (0, 2 if above else -2)}
+        place["va"] = "bottom" if above else "top"
+        axes.annotate(label_text(guide), (left, guide.at), **place, **text)
     for each in chart.marks:
         axes.axvline(each.at, **GUIDE)
-        place: Any = {"xycoords": ("data", "axes fraction"), "xytext": (3, 0), "va": "top"}
+        place = {"xycoords": ("data", "axes fraction"), "xytext": (3, 0), "va": "top"}
         axes.annotate(each.label, (each.at, 1), **place, **text)
     if chart.diagonal:
         axes.axline((0, 0), slope=1, **GUIDE)
@@ -140,42 +138,32 @@ def _draw_series(axes: "Axes", chart: Chart, index: int, series: Series) -> None
             axes.vlines(places, low, high, color=series.colour, linewidth=0.8 * series.width)
         else:
             axes.fill_between(places, low, high, color=series.colour, alpha=0.15, linewidth=0)
-    look: dict[str, Any] = {
-        "color": series.colour,
-        "linewidth": series.width,
-        "linestyle": (0, tuple(series.dash)) if series.dash else "-",
-        "label": series.label if series.in_legend else "_",
-        "zorder": 2.6 if series.marker in ("ring", "diamond") else 2.4,
-    }
+    hollow = series.marker in ("ring", "diamond")
+    look: dict[str, Any] = {"color": series.colour, "linewidth": series.width}
+    look["linestyle"] = (0, tuple(series.dash)) if series.dash else "-"
+    look["label"] = series.label if series.in_legend else "_"
+    look["zorder"] = 2.6 if hollow else 2.4
     if not chart.joined:
         look["linestyle"] = "none"
         bottom, top = chart.y_range
         y = np.where(np.isnan(y), bottom + 0.02 * (top - bottom), y) if chart.scatter else y
     if chart.marked and series.marker and not series.dash:
-        hollow = series.marker in ("ring", "diamond")
-        look |= {"marker": MARKERS[series.marker], "markersize": SIZES[series.marker]}
-        look |= {"markersize": 3.5} if chart.scatter and series.marker == "dot" else {}
-        look |= {"markerfacecolor": ("none" if chart.scatter else "white") if hollow else None}
-        look |= {"markeredgewidth": 1.0 if hollow or series.marker == "cross" else 0}
+        small = chart.scatter and series.marker == "dot"
+        look["marker"] = MARKERS[series.marker]
+        look["markersize"] = 3.5 if small else SIZES[series.marker]
+        look["markeredgewidth"] = 1.0 if hollow or series.marker == "cross" else 0
+        if hollow:
+            look["markerfacecolor"] = "none" if chart.scatter else "white"
     axes.plot(x, y, **look)
 
 
 def _draw_seeds(axes: "Axes", chart: Chart, x: np.ndarray, series: Series) -> None:
     """Draw single seeds: points beside each other in categories, else thin lines."""
-    rows = series.per_seed
     look: dict[str, Any] = {"color": series.colour, "alpha": 0.4, "label": "_", "clip_on": False}
-    spots: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 2.6}
-    spots |= {"markeredgewidth": 0, "zorder": 2.5}
-    shares = np.linspace(-1, 1, len(rows)) if len(rows) > 1 else np.zeros(len(rows))
-    for row, share in zip(rows, shares, strict=True):
-        lone = _known(row) == 1 and len(row) > 1
-        aside = 0.0 if chart.joined else min(0.35 * chart.dodge, 0.12) * share
-        style = spots if lone or not chart.joined else {"linewidth": 0.5}
-        axes.plot(x + aside, np.array(row, float), **look, **style)
-
-
-def _known(row: Values) -> int:
-    return sum(value is not None for value in row)
+    for row, aside in zip(series.per_seed, chart.spread(series), strict=True):
+        y = np.array(row, float)
+        lone = np.isfinite(y).sum() == 1 and len(y) > 1
+        axes.plot(x + aside, y, **look, **(SPOTS if lone or not chart.joined else THIN))
 
 
 def _legend(figure: "Figure", width: float) -> None:
@@ -186,12 +174,5 @@ def _legend(figure: "Figure", width: float) -> None:
     if found:
         room = 0.062 * max(map(len, found)) + 0.6
         columns = max(1, min(len(found), int(width / room)))
-        figure.legend(
-            found.values(),
-            found.keys(),
-            loc="outside lower center",
-            ncols=math.ceil(len(found) / math.ceil(len(found) / columns)),
-            frameon=False,
-            fontsize=8,
-            columnspacing=1.2,
-        )
+        even = math.ceil(len(found) / math.ceil(len(found) / columns))
+        figure.legend(found.values(), found.keys(), ncols=even, columnspacing=1.2, **LEGEND)

@@ -7,6 +7,7 @@ What does not fit is left out, so that no builder has to ask.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from reinstate.analysis.results import Results
 from reinstate.figures.chart import Interval, Line, Series
 
 MOST_POINTS = 200  # of a curve
@@ -28,13 +29,17 @@ def finite(value: object) -> float | None:
     return float(value) if -LARGEST < value < LARGEST else None
 
 
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def numbers(value: object) -> list[float | None]:
-    return [finite(each) for each in value] if isinstance(value, list) else []
+    return [finite(each) for each in _list(value)]
 
 
 def matrix(value: object) -> list[list[float | None]]:
     """Return rows of equal length; nothing if their lengths differ."""
-    rows = [numbers(row) for row in value] if isinstance(value, list) else []
+    rows = [numbers(row) for row in _list(value)]
     return rows if rows and rows[0] and len({len(row) for row in rows}) == 1 else []
 
 
@@ -52,10 +57,15 @@ def is_known(values: Iterable[float | None]) -> bool:
     return any(value is not None for value in values)
 
 
-def reference_lines(found: object) -> list[Line]:
+def brief(value: float) -> str:
+    """Write three digits or so, for labels."""
+    return f"{value:{'.2f' if abs(value) >= 1 else '.3f'}}"
+
+
+def reference_lines(results: Results) -> list[Line]:
     """Return the labelled lines of a results document that are known."""
-    pairs = found.items() if isinstance(found, Mapping) else ()
-    return [Line(str(label), y) for label, value in pairs if (y := finite(value)) is not None]
+    pairs = results["reference_lines"].items()
+    return [Line(label, y) for label, value in pairs if (y := finite(value)) is not None]
 
 
 def curve(name: str, colour: str, summary: object, x: object = None, **looks: Any) -> list[Series]:
@@ -68,21 +78,12 @@ def curve(name: str, colour: str, summary: object, x: object = None, **looks: An
     if not is_known(mean) or len(places) != len(mean) or None in places:
         return []
     keep = slice(None, None, 1 + (len(mean) - 1) // MOST_POINTS)
-    ends = at(summary, "ci95")
-    ends = [interval(each) for each in ends] if isinstance(ends, list) else []
-    rows = at(summary, "per_seed")
-    seeds = [numbers(row) for row in rows[:MOST_SEEDS]] if isinstance(rows, list) else []
-    return [
-        Series(
-            name,
-            colour,
-            [place for place in places[keep] if place is not None],
-            mean[keep],
-            ends[keep] if len(ends) == len(mean) else (),
-            [row[keep] for row in seeds if len(row) == len(mean)],
-            **looks,
-        )
-    ]
+    ends = [interval(each) for each in _list(at(summary, "ci95"))]
+    seeds = [numbers(row) for row in _list(at(summary, "per_seed"))[:MOST_SEEDS]]
+    ci95 = ends[keep] if len(ends) == len(mean) else ()
+    rows = [row[keep] for row in seeds if len(row) == len(mean)]
+    at_places = [place for place in places[keep] if place is not None]
+    return [Series(name, colour, at_places, mean[keep], ci95, rows, **looks)]
 
 
 def points(name: str, colour: str, summaries: Mapping[float, object], **looks: Any) -> list[Series]:

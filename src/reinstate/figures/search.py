@@ -5,7 +5,7 @@ from typing import Any
 
 from reinstate.figures.chart import Chart, Series
 from reinstate.figures.numbers import finite
-from reinstate.figures.style import GREY, label, palette
+from reinstate.figures.style import BLACK, GREY, label, palette
 
 Trial = dict[str, Any]
 
@@ -16,7 +16,6 @@ PANELS = {  # hyper-parameter → whether it lies on a logarithmic axis, or is a
     "value_cost": False,
 }
 WIDTH = 0.5  # of the strip over which the points of one choice are spread
-BLACK = "#000000"
 
 
 def search_panels(document: dict[str, Any]) -> list[Chart]:

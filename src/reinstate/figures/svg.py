@@ -6,7 +6,7 @@ The picture is whole without JavaScript; page.js reads the table to answer point
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
-from reinstate.figures.axes import label_text, place_labels, tick_text, ticks
+from reinstate.figures.axes import label_text, place_labels, tick_texts, ticks
 from reinstate.figures.chart import Chart, Series, Values
 from reinstate.figures.markup import Markup, folded, joined, number, row, table, tag, with_bounds
 from reinstate.figures.style import DARK, LIGHT, readable
@@ -27,8 +27,10 @@ def colour_class(colour: str) -> str:
 def style_of(colours: Iterable[str]) -> str:
     """Make a class for each colour that sets --c, lighter or darker as the page's scheme needs."""
     names = sorted({colour.lower() for colour in colours})
-    light = "".join(f".{colour_class(c)}{{--c:{readable(c, LIGHT)}}}" for c in names)
-    dark = "".join(f".{colour_class(c)}{{--c:{readable(c, DARK)}}}" for c in names)
+    light, dark = (
+        "".join(f".{colour_class(name)}{{--c:{readable(name, page)}}}" for name in names)
+        for page in (LIGHT, DARK)
+    )
     return f"{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n"
 
 
@@ -36,18 +38,14 @@ def figure(chart: Chart, ident: str) -> Markup:
     """Make a chart's figure, with ids that start with `ident`."""
     note = [tag("p", chart.note)] if chart.note else []
     entries = [_entry(chart, i, s) for i, s in enumerate(chart.series) if s.in_legend]
-    return tag(
-        "figure",
+    parts = [
         tag("figcaption", chart.caption, *note),
         tag("ul", *entries, class_="legend"),
         tag("div", draw(chart, ident), class_="plot"),
-        folded(
-            joined(["Show data", tag("span", f" of {chart.caption}", class_="unseen")]),
-            data_table(chart),
-        ),
-        class_="chart",
-        id=ident,
-    )
+    ]
+    summary = joined(["Show data", tag("span", f" of {chart.caption}", class_="unseen")])
+    parts.append(folded(summary, data_table(chart)))
+    return tag("figure", *parts, class_="chart", id=ident)
 
 
 def _entry(chart: Chart, index: int, series: Series) -> Markup:
@@ -64,27 +62,18 @@ def _line(d: str, series: Series) -> Markup:
 
 def data_table(chart: Chart) -> Markup:
     """Write all that is drawn but the single seeds; a row is a place on the x-axis."""
-    head = [tag("th", chart.x_label, scope="col")]
-    head += [
-        tag("th", s.name, scope="col", data_series=i, class_="number")
-        for i, s in enumerate(chart.series)
-    ]
-    found = [dict(zip(s.x, _cells(s), strict=True)) for s in chart.series]
+    head: list[object] = [chart.x_label]
+    found: list[dict[float, str]] = []
+    for i, s in enumerate(chart.series):
+        head.append(tag("th", s.name, scope="col", data_series=i, class_="number"))
+        cells = map(with_bounds, s.y, s.ci95 or [None] * len(s.y))
+        found.append(dict(zip(s.x, cells, strict=True)))
     rows = [
-        row(
-            _name(chart, x),
-            *(tag("td", cells.get(x, "")) for cells in found),
-            data_x=f"{chart.place(x):g}",
-        )
+        row(_name(chart, x), *(each.get(x, "") for each in found), data_x=f"{chart.place(x):g}")
         for x in sorted({x for s in chart.series for x in s.x})
     ]
     rows += [row(f"line: {label}", number(y)) for label, y in chart.lines if label]
     return table(f"{chart.y_label}: {chart.caption}", head, rows, class_="numbers")
-
-
-def _cells(series: Series) -> list[str]:
-    bounds = series.ci95 or [None] * len(series.y)
-    return [with_bounds(y, ci95) for y, ci95 in zip(series.y, bounds, strict=True)]
 
 
 def _name(chart: Chart, x: float) -> str:
@@ -96,13 +85,12 @@ def describe(chart: Chart) -> str:
     sentences = [f"{chart.y_label} against {chart.x_label}."]
     for s in chart.series:
         known = [(x, y) for x, y in zip(s.x, s.y, strict=True) if y is not None]
-        if known and not chart.categories:
-            (start, first), (end, last) = known[0], known[-1]
-            words = f"{number(first)} at {_name(chart, start)}, {number(last)} at"
-            sentences.append(f"{s.name}: {words} {_name(chart, end)}.")
-        elif known:
-            words = ", ".join(f"{_name(chart, x)} {number(y)}" for x, y in known)
-            sentences.append(f"{s.name}: {words}.")
+        if chart.categories:
+            said = [f"{_name(chart, x)} {number(y)}" for x, y in known]
+        else:
+            said = [f"{number(y)} at {_name(chart, x)}" for x, y in (*known[:1], *known[-1:])]
+        if said:
+            sentences.append(f"{s.name}: {', '.join(said)}.")
     sentences += [f"Reference line: {label}, {number(y)}." for label, y in chart.lines if label]
     return " ".join(sentences)
 
@@ -143,12 +131,14 @@ def _y(chart: Chart, y: float) -> float:
 def _grid(chart: Chart) -> Markup:
     parts = []
     levels = ticks(*chart.y_range)
-    for y in levels:
-        at = f"{_y(chart, y):.1f}"
-        parts.append(tag("path", d=f"M{LEFT} {at}H{WIDTH - RIGHT}"))
-        parts.append(_text(tick_text(y, _step(levels)), LEFT - 6, at, "end", dy=".35em"))
-    for x, text in _x_ticks(chart):
-        parts.append(_tick(_wrapped(chart, text), f"{_x(chart, x):.1f}"))
+    for level, text in zip(levels, tick_texts(levels), strict=True):
+        y = f"{_y(chart, level):.1f}"
+        parts.append(tag("path", d=f"M{LEFT} {y}H{WIDTH - RIGHT}"))
+        parts.append(_text(text, LEFT - 6, y, "end", dy=".35em"))
+    for place, text in _x_ticks(chart):
+        x, (first, *others) = f"{_x(chart, place):.1f}", _wrapped(chart, text)
+        spans = [tag("tspan", line, x=x, dy=LABEL_ROOM + 1) for line in others]
+        parts.append(_text(joined([first, *spans]), x, HEIGHT - BOTTOM + 17, "middle"))
     middle = (LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2
     parts.append(_text(chart.x_label, middle[0], HEIGHT + _below(chart) - 8, "middle"))
     turned = f"translate(13 {middle[1]}) rotate(-90)"
@@ -156,15 +146,15 @@ def _grid(chart: Chart) -> Markup:
     return tag("g", *parts, class_="grid")
 
 
-def _x_ticks(chart: Chart) -> list[tuple[float, str]]:
+def _x_ticks(chart: Chart) -> Iterable[tuple[float, str]]:
     if chart.categories:
-        return [(float(i), name) for i, name in enumerate(chart.categories)]
+        return enumerate(chart.categories)
     low, high = chart.x_range
     if chart.log_x:
         return [(x, f"{10**x:g}") for x in ticks(low, high, whole=high - low > 2)]
     whole = all(x % 1 == 0 for s in chart.series for x in s.x)
     places = ticks(low, high, most=6 if high < 10_000 else 5, whole=whole)
-    return [(x, tick_text(x, _step(places))) for x in places]
+    return zip(places, tick_texts(places), strict=True)
 
 
 def _wrapped(chart: Chart, text: str) -> list[str]:
@@ -176,20 +166,10 @@ def _wrapped(chart: Chart, text: str) -> list[str]:
     return lines or [""]
 
 
-def _tick(lines: Sequence[str], x: str) -> Markup:
-    first, *others = lines
-    spans = [tag("tspan", line, x=x, dy=LABEL_ROOM + 1) for line in others]
-    return _text(joined([first, *spans]), x, HEIGHT - BOTTOM + 17, "middle")
-
-
 def _below(chart: Chart) -> int:
     """Return the room for further lines of names, under what all charts have."""
     most = max((len(_wrapped(chart, name)) for name in chart.categories), default=1)
     return (most - 1) * (LABEL_ROOM + 1)
-
-
-def _step(places: Sequence[float]) -> float:
-    return places[1] - places[0] if len(places) > 1 else 1.0
 
 
 def _text(text: str, x: object, y: object, anchor: str, **attributes: object) -> Markup:
@@ -214,13 +194,16 @@ def _labels(chart: Chart) -> Iterator[Markup]:
 
 
 def _series(chart: Chart, index: int, series: Series) -> Markup:
-    aside = chart.aside(index)
+    aside, (low, high) = chart.aside(index), chart.y_range
     x = [_x(chart, chart.place(place) + aside) for place in series.x]
     parts = [*_seeds(chart, x, series), *_intervals(chart, x, series)]
     if chart.joined:
         parts.append(_line(_path(chart, x, series.y), series))
-    if chart.marked and not series.dash:
-        parts += _markers(chart, x, series)
+    if chart.marked and series.marker and not series.dash:
+        bottom = low + 0.02 * (high - low) if chart.scatter else None
+        heights = (bottom if b is None else b for b in series.y)
+        known = ((a, b) for a, b in zip(x, heights, strict=True) if b is not None)
+        parts += [_marker(series, a, _y(chart, b)) for a, b in known]
     kind = f"series {colour_class(series.colour)}"
     return tag("g", *parts, class_=kind, data_series=index, data_aside=f"{aside:.3f}")
 
@@ -237,13 +220,6 @@ def _path(chart: Chart, x: Sequence[float], y: Values) -> str:
     return "".join(words)
 
 
-def _markers(chart: Chart, x: Sequence[float], series: Series) -> Iterator[Markup]:
-    low, high = chart.y_range
-    for a, b in zip(x, series.y, strict=True):
-        if series.marker and (b is not None or chart.scatter):
-            yield _marker(series, a, _y(chart, low + 0.02 * (high - low) if b is None else b))
-
-
 def _marker(series: Series, x: float, y: float) -> Markup:
     if series.marker in SHAPES:
         return tag("path", d=f"M{x:.1f} {y:.1f}{SHAPES[series.marker]}", class_="interval")
@@ -253,31 +229,25 @@ def _marker(series: Series, x: float, y: float) -> Markup:
 
 def _seeds(chart: Chart, x: Sequence[float], series: Series) -> Iterator[Markup]:
     """Draw single seeds: points beside each other in categories, else thin lines."""
-    lines, spots = [], []
-    last = max(len(series.per_seed) - 1, 1)
-    for place, values in enumerate(series.per_seed):
+    lines, spots = "", ""
+    for share, values in zip(chart.spread(series), series.per_seed, strict=True):
         known = [(a, b) for a, b in zip(x, values, strict=True) if b is not None]
         if chart.joined and len(known) > 1:
-            lines.append(_path(chart, x, values))
+            lines += _path(chart, x, values)
         else:
-            spread = 0.0 if chart.joined else min(0.35 * chart.dodge, 0.12)
-            moved = _x(chart, spread * (2 * place / last - 1)) - _x(chart, 0.0)
-            spots += [f"M{a + moved:.1f} {_y(chart, b):.1f}h0" for a, b in known]
-    for kind, paths in (("seed", lines), ("seed point", spots)):
-        if paths:
-            yield tag("path", d="".join(paths), class_=kind)
+            moved = _x(chart, share) - _x(chart, 0.0)
+            spots += "".join(f"M{a + moved:.1f} {_y(chart, b):.1f}h0" for a, b in known)
+    for kind, path in (("seed", lines), ("seed point", spots)):
+        if path:
+            yield tag("path", d=path, class_=kind)
 
 
 def _intervals(chart: Chart, x: Sequence[float], series: Series) -> Iterator[Markup]:
-    known = [(a, ends) for a, ends in zip(x, series.ci95, strict=False) if ends]
-    if not known:
-        return
-    if chart.marked:
-        ends = ((a, _y(chart, low), _y(chart, high)) for a, (low, high) in known)
-        d = "".join(f"M{a:.1f} {low:.1f}V{high:.1f}" for a, low, high in ends)
-        yield tag("path", d=d, class_="interval")
-    else:
-        there = [(a, high) for a, (_, high) in known]
-        back = [(a, low) for a, (low, _) in reversed(known)]
+    known = [(a, *ends) for a, ends in zip(x, series.ci95, strict=False) if ends]
+    if known and chart.marked:
+        bars = (f"M{a:.1f} {_y(chart, low):.1f}V{_y(chart, high):.1f}" for a, low, high in known)
+        yield tag("path", d="".join(bars), class_="interval")
+    elif known:
+        there, back = [(a, high) for a, _, high in known], [(a, low) for a, low, _ in known[::-1]]
         outline = _path(chart, *zip(*there, *back, strict=True))
         yield tag("path", d=f"{outline}Z", class_="band")
