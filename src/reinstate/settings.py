@@ -17,6 +17,14 @@ W = TypeVar("W", bound=World)
 M = TypeVar("M", bound=Memory)
 
 MAX_SEED = 2**31 - 1  # seeds travel as int32
+
+
+def require_seed(seed: int, name: str = "seed") -> None:
+    """Refuse a seed that random numbers cannot start from."""
+    if not 0 <= seed <= MAX_SEED:
+        raise UserError(f"{name} must lie between 0 and {MAX_SEED}, not {seed}")
+
+
 KIND = "kind"  # under this name a memory that is no DND says what it is
 
 
@@ -36,13 +44,9 @@ class Settings(Generic[W, M]):
 
     def __post_init__(self) -> None:
         require_positive(seeds=self.seeds)
-        for name, seed in (
-            ("first_seed", self.first_seed),
-            ("the last seed", self.seed_range[-1]),
-            ("evaluation.seed", self.evaluation.seed),
-        ):
-            if not 0 <= seed <= MAX_SEED:
-                raise UserError(f"{name} must lie between 0 and {MAX_SEED}, not {seed}")
+        require_seed(self.first_seed, "first_seed")
+        require_seed(self.seed_range[-1], "the last seed")
+        require_seed(self.evaluation.seed, "evaluation.seed")
         if self.evaluation.seed in self.seed_range:
             raise UserError(
                 f"evaluation.seed {self.evaluation.seed} is a training seed: choose another,"

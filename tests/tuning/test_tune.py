@@ -28,7 +28,7 @@ from reinstate.settings import Settings
 from reinstate.tuning import batch
 from reinstate.tuning.batch import CandidateBatch
 from reinstate.tuning.ranges import Candidate, Ranges, preset_candidate, rates_of
-from reinstate.tuning.search import Search, ranked, search
+from reinstate.tuning.search import Asked, Search, ranked, search
 from reinstate.tuning.study import Study, read_vary, study, with_values
 from spoken import Command, assert_refused
 from tiny import OPTIONS, SILENT, TINY, contents, interrupt
@@ -36,12 +36,13 @@ from tiny import OPTIONS, SILENT, TINY, contents, interrupt
 # Two settings × two seeds of this agent everywhere: compiled once, kept on disk for all tests.
 AGENT = "l2rl"
 TWO = Search(trials=2)
+HERE = Asked(BARCODE_BANDITS, "quick", [AGENT], TINY, TWO)
 OTHER = Candidate(learning_rate=0.2, entropy_cost=0.3, discount=0.2, value_cost=2.0)
 
 
 def go(out: Path, asked: Search = TWO, settings: Settings = TINY, *others: str) -> Any:
-    agents = [AGENT, *others]
-    return search(BARCODE_BANDITS, "quick", agents, settings, asked, out, SILENT, command="x")
+    what = HERE._replace(agents=[AGENT, *others], settings=settings, search=asked)
+    return search(what, out, SILENT, command="x")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -288,7 +289,7 @@ def test_mistakes(make: Callable[[], Any], message: str) -> None:
 def test_what_optuna_may_vary() -> None:
     vary = read_vary(["hidden_size=2,3,2", "optimizer=rmsprop", "max_grad_norm=1,0.5"])
     assert vary == {"hidden_size": (2, 3), "optimizer": ("rmsprop",), "max_grad_norm": (1.0, 0.5)}
-    varied = with_values(TINY, {"hidden_size": 3, "max_grad_norm": 0.5})
+    varied = with_values(HERE, {"hidden_size": 3, "max_grad_norm": 0.5}).settings
     assert varied.network.hidden_size == 3 and varied.learner.max_grad_norm == 0.5
     assert varied.learner.learning_rate == TINY.learner.learning_rate
 
@@ -304,8 +305,8 @@ class Searched:
         self.at: list[tuple[int, int]] = []
         self.stop_at = 0
 
-    def __call__(self, *words: Any, command: str) -> dict[str, Any]:
-        settings = words[3]
+    def __call__(self, asked: Asked, *where: Any, command: str) -> dict[str, Any]:
+        settings = asked.settings
         here = (settings.network.hidden_size, settings.learner.lanes)
         self.at.append(here)
         if len(self.at) == self.stop_at:
@@ -323,8 +324,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Searched:
 
 
 def vary(out: Path, trials: int, choices: dict[str, tuple[Any, ...]] = VARY) -> Any:
-    wanted = Study(trials, choices)
-    return study(BARCODE_BANDITS, "quick", [AGENT], TINY, TWO, wanted, out, SILENT, command="x")
+    return study(HERE, Study(trials, choices), out, SILENT, command="x")
 
 
 def test_the_journal_continues(tmp_path: Path, searched: Searched) -> None:

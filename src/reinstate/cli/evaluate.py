@@ -4,11 +4,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-import tyro
-
 from reinstate import devices
 from reinstate.analysis.results import Scores
-from reinstate.cli.shared import NewFile, RunFolder, Verb
+from reinstate.cli.shared import NewFile, RunFolder, Verb, shown
 from reinstate.cli.tables import print_agents, say, say_next
 from reinstate.files import require_new, write_json
 from reinstate.runs.judge import Evaluator
@@ -16,13 +14,11 @@ from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run, open_run, write_record
 from reinstate.settings import Settings
 
-OwnInt = Annotated[
-    int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(default: the run's own)")
-]
+OwnInt = Annotated[int | None, shown("INT", "the run's own")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Verb):
+class Evaluate(Verb):
     """Judge a trained run on fresh tasks, with frozen weights.
 
     The verdict goes to RUN/evaluation.json. With other --epochs, --seed or --checkpoint than the
@@ -39,9 +35,7 @@ class Options(Verb):
     """Epochs that each seed's agent plays with frozen weights."""
     seed: OwnInt = None
     """Where the evaluation's own random numbers start: no training seed may equal it."""
-    checkpoint: Annotated[
-        Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: the last)")
-    ] = None
+    checkpoint: Annotated[Path | None, shown("FILE", "the last")] = None
     """Which checkpoint of the run."""
     out: NewFile = None
     """Also write the verdict to this new file."""

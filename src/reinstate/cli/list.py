@@ -1,15 +1,13 @@
 """The verb `list`: what there is, ours and other packages'."""
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from inspect import getdoc
 from typing import Any
 
 from reinstate.agent import AGENTS
-from reinstate.cli.shared import Verb
+from reinstate.cli.shared import Verb, described
 from reinstate.cli.tables import say
-from reinstate.errors import UserError
 from reinstate.experiments import experiment_names, find_experiment
 from reinstate.memory import MEMORIES
 from reinstate.registry import GROUPS, Registry
@@ -19,7 +17,7 @@ WIDTH = 22  # of the names' column
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Verb):
+class List(Verb):
     """List experiments with their presets and agents, agents, memories and metric sinks.
 
     Those of other packages are named with the package; one that cannot be loaded, with the reason.
@@ -29,8 +27,8 @@ class Options(Verb):
         """Return experiments as objects, the rest as text, and which package brings what."""
         named: dict[str, Registry[Any]] = {"agents": AGENTS, "memories": MEMORIES, "sinks": SINKS}
         return {
-            "experiments": _described(experiment_names(), find_experiment, _about),
-            **{kind: _described(found, found.find, _summary) for kind, found in named.items()},
+            "experiments": described(experiment_names(), find_experiment, _about),
+            **{kind: described(found, found.find, _summary) for kind, found in named.items()},
             "packages": {
                 point.name: point.dist.name
                 for group in GROUPS.values()
@@ -47,19 +45,6 @@ class Options(Verb):
                 origin = f"; from {packages[name]}" if name in packages else ""
                 say(f"  {name:{WIDTH}} {_line(entry)}{origin}", hang=WIDTH + 3)
         say("next: reinstate train EXPERIMENT --help  # what can be set")
-
-
-def _described(
-    names: Iterable[str], find: Callable[[str], Any], describe: Callable[[Any], Any]
-) -> dict[str, Any]:
-    """Describe each; of what cannot be loaded, say why."""
-    texts = {}
-    for name in names:
-        try:
-            texts[name] = describe(find(name))
-        except UserError as error:
-            texts[name] = str(error)
-    return texts
 
 
 def _about(experiment: Any) -> dict[str, Any]:

@@ -1,12 +1,10 @@
 """The verb `optimum`: the best that is possible."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
-
-import tyro
+from typing import Any, Generic, TypeVar, cast
 
 from reinstate.cli.parsing import peek
-from reinstate.cli.shared import OnExperiment, Verb
+from reinstate.cli.shared import OnTask
 from reinstate.cli.tables import as_text, say, say_next
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
@@ -17,7 +15,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Verb, Generic[T]):
+class Optimum(OnTask, Generic[T]):
     """Compute the best reward that is possible in an experiment's task, with and without memory.
 
       reinstate optimum barcode-bandits
@@ -28,14 +26,12 @@ class Options(Verb, Generic[T]):
     explains them.
     """
 
-    first: ClassVar = OnExperiment.first
-    name: Annotated[str, tyro.conf.Fixed, tyro.conf.Suppress]  # of the experiment
     task: T
     preset: str
     """Where the task's defaults come from: quick or paper."""
 
     def do(self, command: str) -> dict[str, Any]:
-        values = optimum_of(find_experiment(self.name), self.task)
+        values = optimum_of(self.experiment, self.task)
         if not values:
             raise UserError(f"{self.name} has no optimum: its experiment says no way to compute it")
         return {"experiment": self.name, "task": to_dict(self.task), "optimum": values}
@@ -49,8 +45,6 @@ class Options(Verb, Generic[T]):
         for label, value in values.items():
             say(f"{label.replace('_', ' '):{width}} {as_text(value)}", hang=width + 1)
         say_next(["reinstate", "reproduce", self.name], "train agents and compare")
-
-    words = OnExperiment.words
 
     @classmethod
     def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:

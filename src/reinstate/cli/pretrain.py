@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar
 import tyro
 
 from reinstate.cli.parsing import peek
-from reinstate.cli.shared import Flag, Verb
-from reinstate.cli.tables import new_table, print_table, say, say_next
+from reinstate.cli.shared import Flag, Verb, shown
+from reinstate.cli.tables import print_table, say, say_next
 from reinstate.errors import UserError, nearest
 from reinstate.files import read_json, require_empty
 from reinstate.omniglot.download import download
@@ -19,7 +19,7 @@ from reinstate.runs.progress import Reporter
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Verb):
+class Pretrain(Verb):
     """Train an embedder of drawings, whose embeddings are the contexts of Omniglot bandits.
 
     It is a convolutional network after Kaiser et al. 2017, trained on Omniglot's background
@@ -37,10 +37,7 @@ class Options(Verb):
     """Where defaults come from: quick (a CPU), plain (Kaiser's own) or paper (an accelerator)."""
     out: Path
     """Folder for everything that is written."""
-    images: Annotated[
-        Path | None,
-        tyro.conf.arg(metavar="DIR", help_behavior_hint="(default: $REINSTATE_OMNIGLOT or cache)"),
-    ] = None
+    images: Annotated[Path | None, shown("DIR", "$REINSTATE_OMNIGLOT or cache")] = None
     """Where Omniglot's archives or folders are."""
     download: Flag = False
     """Fetch the archives that are not there yet, to the same folder."""
@@ -88,15 +85,15 @@ def _drawn(images: Path | None, reporter: Reporter) -> Drawn:
 def print_card(card: dict[str, Any]) -> None:
     """Print how many drawings of new characters are recognised, and what Kaiser et al. report."""
     title = "drawings of unseen characters recognised"
-    table = new_table(title, ["test", "by"], ["accuracy ± s.e.", "Kaiser 2017"])
+    rows = []
     for row in card["few_shot"]:
         test = f"{row['way']}-way {row['shot']}-shot"
         rule = "nearest example" if row["rule"] == "nearest" else "nearest class mean"
-        table.add_row(test, rule, _percent(row), f"{row['kaiser_2017']:.1%}")
+        rows.append([test, rule, _percent(row), f"{row['kaiser_2017']:.1%}"])
     runs = card["one_shot_runs"]
-    table.add_row(f"Lake's {runs['runs']} runs", "nearest example", _percent(runs), "")
-    table.add_row("20-way 1-shot", "pixels alone", f"{card['pixels_20_way_1_shot']:.2%}", "")
-    print_table(table)
+    rows.append([f"Lake's {runs['runs']} runs", "nearest example", _percent(runs), ""])
+    rows.append(["20-way 1-shot", "pixels alone", f"{card['pixels_20_way_1_shot']:.2%}", ""])
+    print_table(title, ["test", "by"], ["accuracy ± s.e.", "Kaiser 2017"], rows)
     say(f"{card['epochs']:,} epochs, {card['seconds']:.0f} s of training on {card['device']}")
 
 

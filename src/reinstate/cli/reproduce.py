@@ -4,21 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import tyro
-
 from reinstate import devices
 from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import Results, Summary
-from reinstate.cli.shared import Names, S, Verb
-from reinstate.cli.tables import (
-    PER_EPISODE,
-    new_table,
-    print_agents,
-    print_checks,
-    print_table,
-    say,
-    say_next,
-)
+from reinstate.cli.shared import Names, S, Verb, shown
+from reinstate.cli.tables import PER_EPISODE, print_agents, print_checks, print_table, say, say_next
 from reinstate.cli.train import Training
 from reinstate.errors import UserError
 from reinstate.experiments import PAPER, find_experiment
@@ -29,7 +19,7 @@ from reinstate.runs.reproduce import reproduce
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Training[S]):
+class Reproduce(Training[S]):
     """Train an experiment's agents, judge them with frozen weights, and check the paper's claims.
 
       reinstate reproduce barcode-bandits
@@ -47,18 +37,9 @@ class Options(Training[S]):
     def do(self, command: str) -> Results:
         _require_names("--agents", self.agents)
         devices.use_all_cores()
-        return reproduce(
-            self.experiment,
-            self.preset,
-            self.agents,
-            self.settings,
-            self.out,
-            Reporter(),
-            command=command,
-            resume=self.resume,
-            checkpoint_every=self.checkpoint_every,
-            track=self.track,
-        )
+        what = (self.experiment, self.preset, self.agents, self.settings, self.out, Reporter())
+        how: Any = {n: getattr(self, n) for n in ("resume", "checkpoint_every", "track")}
+        return reproduce(*what, command=command, **how)
 
     def show(self, result: Results) -> None:
         print_agents(self.experiment, result["agents"])
@@ -97,9 +78,7 @@ class All(Verb):
     """Which experiments."""
     preset: str = "quick"
     """Where settings come from: quick (a laptop's CPU) or paper (an accelerator)."""
-    seeds: Annotated[
-        int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(default: the preset's own)")
-    ] = None
+    seeds: Annotated[int | None, shown("INT", "the preset's own")] = None
     """How many agents of each kind are trained."""
     out: Path = Path("reproduction")
     """Folder for everything that is written."""
@@ -111,17 +90,16 @@ class All(Verb):
         return reproduce_all(*what, command=command, seeds=self.seeds)
 
     def show(self, result: Summary) -> None:
-        columns = ["reward [95%]", "of ceiling"]
-        table = new_table(PER_EPISODE, ["experiment", "agent"], columns)
+        rows: list[list[str]] = []
         for name, part in result["experiments"].items():
             number = find_experiment(name).number
             for place, (agent, scores) in enumerate(part["agents"].items()):
                 share = scores["share_of_ceiling"]
                 shares = "" if share is None else f"{share:.1%}"
                 reward = with_interval(scores["reward"], number)
-                table.add_row("" if place else name, agent, reward, shares)
-            table.add_section()
-        print_table(table)
+                rows.append(["" if place else name, agent, reward, shares])
+            rows.append([])
+        print_table(PER_EPISODE, ["experiment", "agent"], ["reward [95%]", "of ceiling"], rows)
         for name, part in result["experiments"].items():
             print(name)
             print_checks(part["checks"])

@@ -1,24 +1,34 @@
 """What a verb is, and what several share: kinds of options, settings of an experiment."""
 
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 
-import tyro
+from tyro.conf import Fixed, FlagCreatePairsOff, Positional, Suppress, arg
 
 from reinstate.cli.parsing import peek
 from reinstate.errors import UserError
 from reinstate.experiments import experiment_names, find_experiment
 from reinstate.experiments.base import Experiment
 from reinstate.memory import MEMORIES
-from reinstate.settings import MAX_SEED, Settings
+from reinstate.settings import Settings
 
 S = TypeVar("S", bound=Settings)
 
-Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")]
-Names = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME …")]
-NewFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
-RunFolder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+
+def shown(metavar: str, default: str | None = None) -> Any:
+    """Let help show an option's value and its default in these words; "" shows no default."""
+    hint = f"(default: {default})" if default else default
+    return arg(metavar=metavar, help_behavior_hint=hint)
+
+
+Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]
+Names = Annotated[tuple[str, ...], shown("NAME …")]
+NewFile = Annotated[Path | None, shown("FILE", "")]
+RunFolder = Annotated[Path, Positional, shown("RUN")]
+Hidden = Annotated[str, Fixed, Suppress]  # known before the options are parsed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,31 +51,22 @@ class OnResults(Verb):
     """A verb on recorded results."""
 
     results: Annotated[
-        tuple[Path, ...],
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="RESULTS …", help_behavior_hint="(required)"),
+        tuple[Path, ...], Positional, arg(metavar="RESULTS …", help_behavior_hint="(required)")
     ] = ()
     """Folders that `reinstate reproduce` left, their results.json, or judged run folders."""
 
     def __post_init__(self) -> None:
         if not self.results:
-            verb = type(self).__module__.rpartition(".")[2].replace("_", "-")
+            verb = re.sub("(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()
             raise UserError(f"{verb} needs results first: reinstate {verb} RESULTS…")
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnExperiment(Verb, Generic[S]):
-    """A verb on an experiment, which has settings; their defaults depend on the preset."""
+class OnTask(Verb):
+    """A verb on an experiment, which comes before the options: they depend on it."""
 
-    first: ClassVar = "an experiment"  # what comes before the options
-    name: Annotated[str, tyro.conf.Fixed, tyro.conf.Suppress]  # of the experiment
-    settings: Annotated[S, tyro.conf.arg(name="")]
-    preset: str
-    """Where defaults come from: quick (a laptop's CPU) or paper (an accelerator)."""
-    memory_kind: str
-    """Kind of memory that agents have, which has its own --memory options; see `reinstate list`."""
-    out: Path
-    """Folder for everything that is written."""
+    first: ClassVar = "an experiment"
+    name: Hidden  # of the experiment
 
     @property
     def experiment(self) -> Experiment:
@@ -75,7 +76,20 @@ class OnExperiment(Verb, Generic[S]):
     @classmethod
     def words(cls) -> dict[str, str]:
         """Return one line per experiment; of one that cannot be loaded, why."""
-        return {name: _about(name) for name in experiment_names()}
+        return described(experiment_names(), find_experiment, lambda found: found.summary)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnExperiment(OnTask, Generic[S]):
+    """A verb on an experiment with all its settings; their defaults depend on the preset."""
+
+    settings: Annotated[S, arg(name="")]
+    preset: str
+    """Where defaults come from: quick (a laptop's CPU) or paper (an accelerator)."""
+    memory_kind: str
+    """Kind of memory that agents have, which has its own --memory options; see `reinstate list`."""
+    out: Path
+    """Folder for everything that is written."""
 
     @classmethod
     def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
@@ -92,12 +106,7 @@ class OnExperiment(Verb, Generic[S]):
         kind = peek(arguments, "--memory-kind", own)
         if kind != own:
             settings = replace(settings, memory=MEMORIES.find(kind)())
-        start: dict[str, Any] = {
-            "name": word,
-            "settings": settings,
-            "preset": preset,
-            "memory_kind": kind,
-        }
+        start: Any = {"name": word, "settings": settings, "preset": preset, "memory_kind": kind}
         typed = cast(Any, Settings)[experiment.world, type(settings.memory)]
         return cast(Any, cls)[typed], cls(**start, **cls.defaults(experiment, arguments))
 
@@ -107,14 +116,14 @@ class OnExperiment(Verb, Generic[S]):
         raise NotImplementedError
 
 
-def _about(name: str) -> str:
-    try:
-        return find_experiment(name).summary
-    except UserError as error:
-        return str(error)
-
-
-def require_seed(seed: int) -> None:
-    """Refuse a seed that random numbers cannot start from."""
-    if not 0 <= seed <= MAX_SEED:
-        raise UserError(f"seed must lie between 0 and {MAX_SEED}, not {seed}")
+def described(
+    names: Iterable[str], find: Callable[[str], Any], describe: Callable[[Any], Any]
+) -> dict[str, Any]:
+    """Describe each by name; of what cannot be loaded, say why."""
+    texts = {}
+    for name in names:
+        try:
+            texts[name] = describe(find(name))
+        except UserError as error:
+            texts[name] = str(error)
+    return texts

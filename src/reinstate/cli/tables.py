@@ -1,7 +1,7 @@
 """Results as lines and tables: wrapped, coloured in a terminal; in a pipe one record per line."""
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -37,18 +37,18 @@ def say_next(command: Iterable[object], why: str) -> None:
     say(f"next: {shlex.join(map(str, command))}  # {why}")
 
 
-def new_table(title: str, left: Iterable[str], right: Iterable[str]) -> Table:
-    """Start a table with columns that are justified to the left and to the right."""
-    table = Table(title=title, title_justify="left")
-    for column in left:
-        table.add_column(column)
+def print_table(
+    title: str, left: Iterable[str], right: Iterable[str], rows: Iterable[Sequence[str]]
+) -> None:
+    """Print columns justified to the left and to the right; an empty row starts a new section.
+
+    In a terminal they are no wider than that if words allow it.
+    """
+    table = Table(*left, title=title, title_justify="left")
     for column in right:
         table.add_column(column, justify="right")
-    return table
-
-
-def print_table(table: Table) -> None:
-    """Print a table, in a terminal no wider than that if words allow it."""
+    for row in rows:
+        table.add_row(*row) if row else table.add_section()
     console = Console()
     needed = console.measure(table, options=console.options.update(max_width=1000))
     least = needed.minimum if console.is_terminal else needed.maximum
@@ -59,12 +59,12 @@ def print_agents(experiment: Experiment, agents: Mapping[str, AgentResults]) -> 
     """Print a table: reward with its interval, and the scores that the experiment is about."""
     scores = {name: experiment.columns(agent) for name, agent in agents.items()}
     columns = list(dict.fromkeys(column for score in scores.values() for column in score))
-    table = new_table(PER_EPISODE, ["agent"], ["reward [95%]", *columns])
+    rows = []
     for name, agent in agents.items():
         cells = [scores[name].get(column) for column in columns]
         texts = ["" if cell is None else f"{cell:{experiment.number}}" for cell in cells]
-        table.add_row(name, with_interval(agent["reward"], experiment.number), *texts)
-    print_table(table)
+        rows.append([name, with_interval(agent["reward"], experiment.number), *texts])
+    print_table(PER_EPISODE, ["agent"], ["reward [95%]", *columns], rows)
 
 
 def print_checks(checks: Iterable[CheckRow]) -> None:

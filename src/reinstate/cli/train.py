@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import tyro
 
 from reinstate import devices
 from reinstate.cli.parsing import peek
-from reinstate.cli.shared import Flag, OnExperiment, S
+from reinstate.cli.shared import Flag, OnExperiment, S, shown
 from reinstate.cli.tables import say, say_next
 from reinstate.errors import require_positive
 from reinstate.experiments.base import Experiment
@@ -27,9 +26,7 @@ class Training(OnExperiment[S]):
     """Continue what an interrupted call left in --out."""
     checkpoint_every: int = 25
     """Epochs between checkpoints; one is also written when training ends or is interrupted."""
-    track: Annotated[
-        tuple[str, ...], tyro.conf.arg(metavar="NAME …", help_behavior_hint="(default: none)")
-    ] = ()
+    track: Annotated[tuple[str, ...], shown("NAME …", "none")] = ()
     """Where metrics go besides metrics.jsonl: tensorboard, wandb; `reinstate list` names all."""
 
     def __post_init__(self) -> None:
@@ -38,7 +35,7 @@ class Training(OnExperiment[S]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Training[S]):
+class Train(Training[S]):
     """Train one agent in an experiment, several seeds at once, into a run folder.
 
       reinstate train barcode-bandits

@@ -1,23 +1,22 @@
 """The verb `tune`: which hyper-parameters suit an experiment, and where its preset stands."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
-from rich.table import Table
 
 from reinstate import devices
 from reinstate.analysis.searches import Score, SearchDocument, Standing, StudyDocument
-from reinstate.cli.shared import OnExperiment, S
-from reinstate.cli.tables import new_table, print_table, say, say_next
+from reinstate.cli.shared import OnExperiment, S, shown
+from reinstate.cli.tables import print_table, say, say_next
 from reinstate.errors import UserError
 from reinstate.experiments.base import Experiment
 from reinstate.runs.progress import Reporter
 from reinstate.tuning.ranges import Candidate
-from reinstate.tuning.search import Search, ranked, search
+from reinstate.tuning.search import Asked, Search, ranked, search
 from reinstate.tuning.study import VARIABLE, Study, read_vary, study
 
 SEEDS = 2  # a search is wide before it is sure
@@ -26,7 +25,7 @@ TRIALS = {"quick": 16, "paper": 64}  # at once: minutes on two cores, or on an a
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(OnExperiment[S]):
+class Tune(OnExperiment[S]):
     """Search learning rate, entropy cost, discount and value cost: many settings at once.
 
       reinstate tune barcode-bandits
@@ -48,9 +47,7 @@ class Options(OnExperiment[S]):
     search: Annotated[Search, tyro.conf.arg(name="")] = field(default_factory=Search)
     optuna: int = 0
     """Trials in which Optuna varies what --vary names; each is a search. 0: none."""
-    vary: Annotated[
-        tuple[str, ...], tyro.conf.arg(metavar="NAME=A,B …", help_behavior_hint="(default: none)")
-    ] = ()
+    vary: Annotated[tuple[str, ...], shown("NAME=A,B …", "none")] = ()
     """What Optuna chooses: hidden_size, lanes, episodes_per_update, optimizer, max_grad_norm."""
 
     def __post_init__(self) -> None:
@@ -65,14 +62,14 @@ class Options(OnExperiment[S]):
     def do(self, command: str) -> Any:
         vary = read_vary(self.vary)
         devices.use_all_cores()
-        what = (self.experiment, self.preset, self.agents, self.settings, self.search)
-        where = (self.out, Reporter())
-        document: Mapping[str, Any] = (
-            study(*what, Study(self.optuna, vary), *where, command=command)
-            if vary
-            else search(*what, *where, command=command)
-        )
-        return {**document, "out": str(self.out)}
+        asked = Asked(self.experiment, self.preset, self.agents, self.settings, self.search)
+        found: Any
+        if vary:
+            wanted = Study(self.optuna, vary)
+            found = study(asked, wanted, self.out, Reporter(), command=command)
+        else:
+            found = search(asked, self.out, Reporter(), command=command)
+        return {**found, "out": str(self.out)}
 
     def show(self, result: Any) -> None:
         if self.vary:
@@ -108,12 +105,12 @@ def print_search(experiment: Experiment, document: SearchDocument) -> None:
     order = ranked(document["trials"], first)
     seeds = document["settings"]["seeds"]
     title = f"reward per episode late in training, mean of {seeds} seeds, for {first}"
-    table = _table(title, [*standing], "rank")
+    rows = []
     for rank, trial in enumerate(order[:SHOWN], 1):
         name = f"{rank} (preset)" if trial["number"] == 0 else str(rank)
         rewards = [_number(experiment, trial["agents"].get(agent)) for agent in standing]
-        table.add_row(name, *_setting(trial["setting"]), *rewards)
-    print_table(table)
+        rows.append([name, *_setting(trial["setting"]), *rewards])
+    _print_settings(title, ["rank"], standing, rows)
     for agent, stands in standing.items():
         say(_stands(experiment, agent, stands))
     if document["best"]:
@@ -136,19 +133,21 @@ def _stands(experiment: Experiment, agent: str, stands: Standing) -> str:
 
 def print_study(experiment: Experiment, document: StudyDocument) -> None:
     """Print one row per combination, the best first: the best setting of its search."""
-    first = document["agent"]
-    table = _table(f"the best setting of each search, for {first}", [first], *document["vary"])
+    first, rows = document["agent"], []
     for row in document["studied"]:
         values = [str(value) for value in row["values"].values()]
         best = row["best"]
         setting = _setting(best["setting"]) if best else [""] * len(Candidate._fields)
-        table.add_row(*values, *setting, _number(experiment, best))
-    print_table(table)
+        rows.append([*values, *setting, _number(experiment, best)])
+    title = f"the best setting of each search, for {first}"
+    _print_settings(title, document["vary"], [first], rows)
 
 
-def _table(title: str, agents: list[str], *leading: str) -> Table:
+def _print_settings(
+    title: str, leading: Iterable[str], agents: Iterable[str], rows: list[list[str]]
+) -> None:
     names = [name.replace("_", " ") for name in (*leading, *Candidate._fields)]
-    return new_table(title, [], [*names, *agents])
+    print_table(title, [], [*names, *agents], rows)
 
 
 def _setting(setting: dict[str, float]) -> list[str]:

@@ -20,7 +20,7 @@ from reinstate.settings import Settings
 
 
 @dataclass(frozen=True)
-class Options:
+class Watch:
     """Replay episodes of a trained run: the grid, the goal, the memory, the r-gate.
 
     For example:

@@ -1,6 +1,7 @@
 """The search space: four hyper-parameters of the learner that no array shape depends on."""
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -33,10 +34,20 @@ class Ranges:
     """Weights of the value loss to choose from."""
 
     def __post_init__(self) -> None:
-        _require_span("learning_rate", self.learning_rate)
-        _require_span("entropy_cost", self.entropy_cost)
-        _require_choices("discount", self.discount, 1.0)
-        _require_choices("value_cost", self.value_cost, math.inf)
+        for name in ("learning_rate", "entropy_cost"):
+            low, high = getattr(self, name)
+            if not 0 < low <= high < math.inf:
+                rule = "must be two positive numbers, the lower first"
+                raise UserError(f"ranges.{name} {rule}, not {low} {high}")
+        for name, most, within in (
+            ("discount", 1.0, "between 0 and 1"),
+            ("value_cost", sys.float_info.max, "0 or more"),
+        ):
+            if not getattr(self, name):
+                raise UserError(f"ranges.{name} needs at least one number to choose from")
+            for choice in getattr(self, name):
+                if not 0 <= choice <= most:
+                    raise UserError(f"ranges.{name} must be {within}, not {choice}")
 
     def draw(self, rng: np.random.Generator) -> Candidate:
         """Draw a candidate, rounded to what tables show so that it can be typed in again."""
@@ -46,23 +57,6 @@ class Ranges:
             discount=float(rng.choice(self.discount)),
             value_cost=float(rng.choice(self.value_cost)),
         )
-
-
-def _require_span(name: str, span: tuple[float, float]) -> None:
-    low, high = span
-    if not 0 < low <= high < math.inf:
-        raise UserError(
-            f"ranges.{name} must be two positive numbers, the lower first, not {low} {high}"
-        )
-
-
-def _require_choices(name: str, choices: tuple[float, ...], most: float) -> None:
-    if not choices:
-        raise UserError(f"ranges.{name} needs at least one number to choose from")
-    for choice in choices:
-        if not (0 <= choice <= most and math.isfinite(choice)):
-            within = "0 or more" if most == math.inf else f"between 0 and {most:g}"
-            raise UserError(f"ranges.{name} must be {within}, not {choice}")
 
 
 def _log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
@@ -76,19 +70,12 @@ def preset_candidate(learner: A2C) -> Candidate:
 
 def rates_of(candidate: Candidate, learner: A2C) -> Rates:
     """Complete a candidate: rates fall to the same share of their start as the learner's own."""
-
-    def end(start: float, own_start: float, own_end: float) -> float:
-        return own_end * start / own_start if own_start else own_end
-
-    return Rates(
-        **candidate._asdict(),
-        learning_rate_end=end(
-            candidate.learning_rate, learner.learning_rate, learner.learning_rate_end
-        ),
-        entropy_cost_end=end(
-            candidate.entropy_cost, learner.entropy_cost, learner.entropy_cost_end
-        ),
-    )
+    ends = {}
+    for name in ("learning_rate", "entropy_cost"):
+        own_start, own_end = getattr(learner, name), getattr(learner, f"{name}_end")
+        start = getattr(candidate, name)
+        ends[f"{name}_end"] = own_end * start / own_start if own_start else own_end
+    return Rates(**candidate._asdict(), **ends)
 
 
 def as_options(rates: Rates) -> str:

@@ -8,10 +8,12 @@ from there.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from reinstate.runs.loop import Stopped, signals
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.run import require_same
-from reinstate.settings import MAX_SEED, Settings, to_dict
+from reinstate.settings import Settings, require_seed, to_dict
 from reinstate.tuning.batch import TAIL, CandidateBatch, Scores
 from reinstate.tuning.ranges import Candidate, Ranges, as_options, preset_candidate, rates_of
 
@@ -50,8 +52,7 @@ class Search:
 
     def __post_init__(self) -> None:
         require_positive(trials=self.trials, rounds=self.rounds)
-        if not 0 <= self.seed <= MAX_SEED:
-            raise UserError(f"seed must lie between 0 and {MAX_SEED}, not {self.seed}")
+        require_seed(self.seed)
 
     def draw(self, number: int, preset: Candidate) -> list[Candidate]:
         """Draw the candidates of a round, whatever the number of rounds."""
@@ -60,31 +61,51 @@ class Search:
         return [preset, *drawn[1:]] if number == 0 else drawn
 
 
-def search(
-    experiment: Experiment,
-    preset: str,
-    agents: Sequence[str],
-    settings: Settings,
-    asked: Search,
-    out: Path,
-    reporter: Reporter,
-    *,
-    command: str,
-) -> SearchDocument:
+class Asked(NamedTuple):
+    """What is searched: an experiment with its settings, for the first agent, in some ranges."""
+
+    experiment: Experiment
+    preset: str
+    agents: Sequence[str]
+    settings: Settings
+    search: Search
+
+    def require_possible(self) -> None:
+        """Refuse agents and settings that cannot work, before anything is written."""
+        if not self.agents:
+            raise UserError("--agents needs at least one name; `reinstate list` has them")
+        for agent in self.agents:
+            self.settings.make_learner(agent)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what must be the same to continue; rounds and other agents may be added."""
+        kept = {
+            "experiment": self.experiment.name,
+            "agent": self.agents[0],
+            "settings": to_dict(self.settings),
+            "ranges": to_dict(self.search.ranges),
+            "trials_a_round": self.search.trials,
+            "draw_seed": self.search.seed,
+        }
+        return json.loads(json.dumps(kept))  # as a file gives it back: tuples are lists
+
+
+def search(asked: Asked, out: Path, reporter: Reporter, *, command: str) -> SearchDocument:
     """Search for the first agent; train the others at the same candidates, to see how they do."""
-    agents = list(dict.fromkeys(agents))
-    require_agents(agents, settings)
-    wanted = identity(experiment, agents[0], settings, asked)
-    document = cast(SearchDocument, earlier(out, wanted, "trials") or _empty(experiment))
-    missing = list(_missing(document["trials"], agents, asked))
+    experiment, preset, agents, settings, how = asked
+    asked.require_possible()
+    wanted, seconds = asked.identity(), {"compile": 0.0, "train": 0.0}
+    new = {"experiment": experiment.name, "score": SCORE, "trials": [], "seconds": seconds}
+    document = cast(SearchDocument, earlier(out, wanted, "trials") or new)
+    missing = _missing(document["trials"], agents, how.rounds)
     if not missing:
         reporter.note(f"{out} already holds this search")
-    programs = {agent: CandidateBatch(agent, settings, asked.trials) for agent, _ in missing}
+    programs = {agent: CandidateBatch(agent, settings, how.trials) for agent, _ in missing}
     with signals(reporter) as stop:
         for agent, number in missing:
-            drawn = asked.draw(number, preset_candidate(settings.learner))
+            drawn = how.draw(number, preset_candidate(settings.learner))
             rates = [rates_of(candidate, settings.learner) for candidate in drawn]
-            label = f"{agent}, round {number + 1}: {asked.trials} settings × {settings.seeds} seeds"
+            label = f"{agent}, round {number + 1}: {how.trials} settings × {settings.seeds} seeds"
             scores = programs[agent].train(rates, reporter, label, stop)
             _add_round(document, agent, number, drawn, scores)
             known = {"preset": preset, "command": command, **provenance()}
@@ -94,9 +115,8 @@ def search(
             if (agent, number) == missing[-1]:
                 _draw(document, experiment, out)
             if stop:
-                raise Stopped(
-                    f"stopped after round {number + 1} of {agent}: the same command continues"
-                )
+                done = f"stopped after round {number + 1} of {agent}"
+                raise Stopped(f"{done}: the same command continues")
     if not (out / "search.svg").exists():  # an earlier call may have failed to draw it
         _draw(document, experiment, out)
     return document
@@ -104,34 +124,6 @@ def search(
 
 def _draw(document: SearchDocument, experiment: Experiment, out: Path) -> None:
     mpl.save(search_panels(dict(document)), out / "search", f"{experiment.title}, search")
-
-
-def _empty(experiment: Experiment) -> dict[str, Any]:
-    seconds = {"compile": 0.0, "train": 0.0}
-    return {"experiment": experiment.name, "score": SCORE, "trials": [], "seconds": seconds}
-
-
-def require_agents(agents: Sequence[str], settings: Settings) -> None:
-    """Refuse agents and settings that cannot work, before anything is written."""
-    if not agents:
-        raise UserError("--agents needs at least one name; `reinstate list` has them")
-    for agent in agents:
-        settings.make_learner(agent)
-
-
-def identity(
-    experiment: Experiment, agent: str, settings: Settings, asked: Search
-) -> dict[str, Any]:
-    """Return what must be the same to continue a search; rounds and other agents may be added."""
-    kept = {
-        "experiment": experiment.name,
-        "agent": agent,
-        "settings": to_dict(settings),
-        "ranges": to_dict(asked.ranges),
-        "trials_a_round": asked.trials,
-        "draw_seed": asked.seed,
-    }
-    return json.loads(json.dumps(kept))  # as a file gives it back: tuples are lists
 
 
 def earlier(out: Path, wanted: Mapping[str, Any], rows: str) -> dict[str, Any] | None:
@@ -147,13 +139,10 @@ def earlier(out: Path, wanted: Mapping[str, Any], rows: str) -> dict[str, Any] |
     return found
 
 
-def _missing(trials: list[Trial], agents: list[str], asked: Search) -> Iterator[tuple[str, int]]:
-    """Yield agents and rounds still to be trained; a round of an agent is written whole or not."""
+def _missing(trials: list[Trial], agents: Iterable[str], rounds: int) -> list[tuple[str, int]]:
+    """Return agents and rounds still to be trained; a round of an agent is written whole or not."""
     done = {(agent, trial["round"]) for trial in trials for agent in trial["agents"]}
-    for agent in agents:
-        for number in range(asked.rounds):
-            if (agent, number) not in done:
-                yield agent, number
+    return [pair for pair in product(dict.fromkeys(agents), range(rounds)) if pair not in done]
 
 
 def _add_round(
@@ -183,20 +172,18 @@ def _score(per_seed: list[float]) -> Score:
 def ranked(trials: Sequence[Trial], agent: str) -> list[Trial]:
     """Sort the trials that an agent has done, the best first, failed ones last."""
 
-    def worse(trial: Trial) -> tuple[bool, float]:
+    def goodness(trial: Trial) -> float:
         reward = trial["agents"][agent]["reward"]
-        return reward is None, -(reward or 0.0)
+        return -math.inf if reward is None else reward
 
     done = [trial for trial in trials if agent in trial["agents"]]
-    return sorted(done, key=worse)  # stable: of equals, the one drawn first
+    return sorted(done, key=goodness, reverse=True)  # stable: of equals, the one drawn first
 
 
 def _summary(trials: list[Trial], settings: Settings, agents: Sequence[str]) -> dict[str, Any]:
     """Name the best for the first agent, and rank it and the preset for every agent."""
-    best, names = (
-        ranked(trials, agents[0])[0],
-        [name for trial in trials for name in trial["agents"]],
-    )
+    best = ranked(trials, agents[0])[0]
+    names = [name for trial in trials for name in trial["agents"]]
     return {
         "rounds": 1 + max(trial["round"] for trial in trials),
         "best": _best(best, agents[0], settings),

@@ -19,13 +19,11 @@ from reinstate import devices
 from reinstate.agent import Network
 from reinstate.analysis.searches import SearchDocument, Studied, StudyDocument
 from reinstate.errors import UserError, nearest
-from reinstate.experiments.base import Experiment
 from reinstate.files import write_json
 from reinstate.learner import A2C
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
-from reinstate.settings import Settings
-from reinstate.tuning.search import SCORE, Search, earlier, identity, require_agents, search
+from reinstate.tuning.search import SCORE, Asked, earlier, search
 
 VARIABLE = {  # name → the part of Settings that has it
     "hidden_size": "network",
@@ -46,14 +44,15 @@ class Study:
     trials: int
     vary: dict[str, tuple[Any, ...]]
 
-    def combinations(self) -> list[Values]:
-        chosen = product(*self.vary.values())
-        return [dict(zip(self.vary, values, strict=True)) for values in chosen]
-
     @property
     def exhaustive(self) -> bool:
         """Whether there are enough trials for every combination."""
         return math.prod(len(choices) for choices in self.vary.values()) <= self.trials
+
+    def due(self) -> list[Values]:
+        """Return every combination, if there are enough trials for it."""
+        chosen = product(*self.vary.values()) if self.exhaustive else ()
+        return [dict(zip(self.vary, values, strict=True)) for values in chosen]
 
 
 def read_vary(words: Sequence[str]) -> dict[str, tuple[Any, ...]]:
@@ -79,52 +78,39 @@ def _read(name: str, value: str) -> Any:
         raise UserError(f"--vary {name} takes {kind.__name__} values, not {value!r}") from None
 
 
-def with_values(settings: Settings, values: Values) -> Settings:
+def with_values(asked: Asked, values: Values) -> Asked:
+    """Ask for the same with other values in the settings."""
+    settings = asked.settings
     for name, value in values.items():
         part = VARIABLE[name]
         settings = replace(settings, **{part: replace(getattr(settings, part), **{name: value})})
-    return settings
+    return asked._replace(settings=settings)
 
 
 def study(
-    experiment: Experiment,
-    preset: str,
-    agents: Sequence[str],
-    settings: Settings,
-    asked: Search,
-    wanted: Study,
-    out: Path,
-    reporter: Reporter,
-    *,
-    command: str,
+    asked: Asked, wanted: Study, out: Path, reporter: Reporter, *, command: str
 ) -> StudyDocument:
     """Search at each combination that Optuna proposes; its value is the best reward found there."""
     optuna = _optuna()
     for name, choices in wanted.vary.items():
         for choice in choices:
-            require_agents(agents, with_values(settings, {name: choice}))
-    same = {
-        **identity(experiment, agents[0], settings, asked),
-        "rounds_each": asked.rounds,
-        "vary": {name: list(choices) for name, choices in wanted.vary.items()},
-    }
+            with_values(asked, {name: choice}).require_possible()
+    vary = {name: list(choices) for name, choices in wanted.vary.items()}
+    same = {**asked.identity(), "rounds_each": asked.search.rounds, "vary": vary}
     found = earlier(out, same, "studied") or {"studied": []}
-    found |= {"preset": preset, "score": SCORE, "command": command, **same}
+    found |= {"preset": asked.preset, "score": SCORE, "command": command, **same}
     document = cast(StudyDocument, found | {**provenance(), "device": devices.describe()})
     write_json(out / "search.json", document)  # whose folder this is, before it fills
 
     def run(values: Values) -> float:
         folder = ",".join(f"{name}={value}" for name, value in values.items())
-        varied = with_values(settings, values)
         reporter.note(folder)
-        found = search(
-            experiment, preset, agents, varied, asked, out / folder, reporter, command=command
-        )
+        found = search(with_values(asked, values), out / folder, reporter, command=command)
         _add_trial(document, values, folder, found)
         write_json(out / "search.json", document)
         return _reward(found)
 
-    _optimize(optuna, out / "journal.log", wanted, asked.seed, run)
+    _optimize(optuna, out / "journal.log", wanted, asked.search.seed, run)
     return document
 
 
@@ -147,9 +133,8 @@ def _optuna() -> Any:
     try:
         import optuna
     except ImportError:
-        raise UserError(
-            '--optuna needs Optuna: pip install "reinstate[tune]", or leave it out'
-        ) from None
+        needed = 'pip install "reinstate[tune]", or leave it out'
+        raise UserError(f"--optuna needs Optuna: {needed}") from None
     return optuna
 
 
@@ -201,7 +186,7 @@ def _enqueue(optuna: Any, known: Any, wanted: Study) -> None:
     due = [trial.params for trial in (*killed, *stopped)]
     for trial in killed:
         known.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-    for values in due + (wanted.combinations() if wanted.exhaustive else []):
+    for values in due + wanted.due():
         if values and values not in settled:
             known.enqueue_trial(values)
             settled.append(values)

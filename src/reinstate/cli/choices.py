@@ -1,21 +1,25 @@
-"""The verb `fit-choices`: a table of two-step choices → weights, figures, a folder."""
+"""The verbs on two-step choices: `fit-choices`, `example-choices`, `recover-choices`."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import tyro
+from tyro.conf import Positional
 
+from reinstate.choices.columns import PARQUET
 from reinstate.choices.documents import ChoiceFit
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import NAMES
 from reinstate.choices.participants import interval_and_p
-from reinstate.cli.shared import Flag, Verb, require_seed
-from reinstate.cli.tables import new_table, print_table, say, say_next
+from reinstate.choices.simulated import recovery
+from reinstate.cli.shared import Flag, Verb, shown
+from reinstate.cli.tables import print_table, say, say_next
 from reinstate.errors import UserError, require_positive
-from reinstate.files import require_empty
-from reinstate.runs.choice_fits import fit_file, save_fit
+from reinstate.files import require_empty, require_new
+from reinstate.runs.choice_fits import fit_file, save_fit, save_recovery, write_example
 from reinstate.runs.progress import Reporter
+from reinstate.runs.provenance import provenance
+from reinstate.settings import require_seed
 
 Model = Literal["one-back", "learned", "hierarchical"]
 WORK = {
@@ -23,10 +27,11 @@ WORK = {
     "learned": "fitting learned values",
     "hierarchical": "sampling the hierarchical model (compiles first; a minute or so)",
 }
+RATE = 0.5  # at which simulated agents learn values, where these are fitted
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Verb):
+class FitChoices(Verb):
     """Find the strategies that explain choices of people or agents in the two-step task.
 
     FILE is a table (CSV, or Parquet with the extra reinstate[parquet]), one row per episode:
@@ -58,17 +63,11 @@ class Options(Verb):
       reinstate fit-choices theirs.csv --columns action=choice1 reward=win --common left=pink
     """
 
-    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    file: Annotated[Path, Positional, shown("FILE")]
     """The table; `reinstate example-choices FILE.csv` writes one."""
-    columns: Annotated[
-        tuple[str, ...],
-        tyro.conf.arg(metavar="OURS=THEIRS …", help_behavior_hint="(default: our names)"),
-    ] = ()
+    columns: Annotated[tuple[str, ...], shown("OURS=THEIRS …", "our names")] = ()
     """Columns that have other names in the table, such as action=choice1 reward=win."""
-    common: Annotated[
-        tuple[str, ...],
-        tyro.conf.arg(metavar="ACTION=STATE …", help_behavior_hint="(default: in sorted order)"),
-    ] = ()
+    common: Annotated[tuple[str, ...], shown("ACTION=STATE …", "in sorted order")] = ()
     """To which state an action commonly leads, such as left=pink."""
     model: Model = "one-back"
     """Hierarchical: people's weights share a group; it needs NumPyro (the extra reinstate[fit])."""
@@ -78,10 +77,7 @@ class Options(Verb):
     """Width of the weak prior that keeps weights finite where a rule has no exception."""
     seed: int = 0
     """Where the hierarchical sampler's random numbers start."""
-    out: Annotated[
-        Path | None,
-        tyro.conf.arg(metavar="DIR", help_behavior_hint="(default: choice-fit/ and FILE's name)"),
-    ] = None
+    out: Annotated[Path | None, shown("DIR", "choice-fit/ and FILE's name")] = None
     """New folder for weights.csv, fit.json and figures."""
 
     def do(self, command: str) -> Any:
@@ -110,6 +106,68 @@ class Options(Verb):
         return self.out or Path("choice-fit") / self.file.stem
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExampleChoices(Verb):
+    """Write an example of a table that `reinstate fit-choices` reads, of simulated agents.
+
+    For example:
+
+      reinstate example-choices choices.csv
+    """
+
+    file: Annotated[Path, Positional, shown("FILE.csv")]
+    """The new file."""
+    seed: int = 0
+    """Where the simulation's random numbers start."""
+
+    def do(self, command: str) -> Any:
+        require_seed(self.seed)
+        if self.file.suffix in PARQUET:
+            raise UserError(f"the example is a CSV file: name it {self.file.stem}.csv")
+        require_new(self.file, "FILE.csv")
+        write_example(self.file, self.seed)
+        return {"example": str(self.file)}
+
+    def show(self, result: Any) -> None:
+        say_next(["reinstate", "fit-choices", self.file], "fit it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecoverChoices(Verb):
+    """Fit simulated agents of known weights, and see how well the weights are recovered.
+
+    For example:
+
+      reinstate recover-choices recovery
+    """
+
+    out: Annotated[Path, Positional, shown("DIR")]
+    """New folder for recovery.csv, recovery.json and the figure."""
+    model: Model = "one-back"
+    """Which model is fitted; see `reinstate fit-choices --help`."""
+    prior_sd: float = PRIOR_SD
+    """Width of the weak prior that keeps weights finite where a rule has no exception."""
+    seed: int = 0
+    """Where the simulation's random numbers start."""
+
+    def do(self, command: str) -> Any:
+        require_positive(prior_sd=self.prior_sd)
+        require_seed(self.seed)
+        require_empty(self.out, "choose another DIR")
+        how: Any = {"seed": self.seed, "model": self.model, "prior_sd": self.prior_sd}
+        with Reporter().working(f"{WORK[self.model]}: simulated agents"):
+            found = recovery(alpha=RATE if self.model == "learned" else 1.0, **how)
+        document: Any = {**found, "seed": self.seed, "prior_sd": self.prior_sd, **provenance()}
+        save_recovery(document, self.out)
+        return {**document, "out": str(self.out)}
+
+    def show(self, result: Any) -> None:
+        share, n = result["coverage"], result["intervals"]
+        say(f"{share:.1%} of {n} intervals of 95% hold the true weight")
+        say(f"recovery.png, recovery.svg, recovery.csv and recovery.json are in {self.out}")
+        say_next(["reinstate", "fit-choices", "FILE"], "fit choices of your own")
+
+
 def pairs(flag: str, words: tuple[str, ...]) -> dict[str, str]:
     """Read NAME=VALUE words."""
     found: dict[str, str] = {}
@@ -135,14 +193,12 @@ def print_weights(document: ChoiceFit) -> None:
     """Print one row per weight: mean over participants with its interval, and p, by part."""
     group, tested = document["group"], document["model"] != "hierarchical"
     columns = [name for part in group for name in (f"{part} [95%]", "p")[: 1 + tested]]
-    table = new_table(_title(document), ["weight"], columns)
     names = dict.fromkeys([*NAMES["cued"], *(name for part in group.values() for name in part)])
-    for name in names:
-        found = [_cells(document, part, name) for part in group]
-        cells = [cell for both in found for cell in (both if tested else both[:1])]
-        if any(cells):
-            table.add_row(name, *cells)
-    print_table(table)
+    rows = [
+        [name, *(cell for part in group for cell in _cells(document, part, name)[: 1 + tested])]
+        for name in names
+    ]
+    print_table(_title(document), ["weight"], columns, [row for row in rows if any(row[1:])])
 
 
 def _title(document: ChoiceFit) -> str:
@@ -159,11 +215,7 @@ def _cells(document: ChoiceFit, part: str, name: str) -> tuple[str, str]:
     if weight is None:
         return "", ""
     ci95, p = interval_and_p(document, part, name)
-    interval = f" [{ci95[0]:.2f}, {ci95[1]:.2f}]" if ci95 else ""
-    return f"{weight['mean']:.2f}{interval}", _p(p)
-
-
-def _p(p: float | None) -> str:
+    mean = f"{weight['mean']:.2f}" + (f" [{ci95[0]:.2f}, {ci95[1]:.2f}]" if ci95 else "")
     if p is None:
-        return ""
-    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+        return mean, ""
+    return mean, "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
