@@ -4,7 +4,7 @@ import csv
 import importlib
 from collections import defaultdict
 from collections.abc import Callable
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,22 +14,31 @@ from reinstate.choices.model import Ints
 from reinstate.errors import UserError
 
 PARQUET = (".parquet", ".pq")
+EMPTY = ("", "nan", "na", "<na>", "null", "none")
 UNKNOWN = -(2**60)  # a label without a meaning; no number in a table is that large
 SHOWN = 10  # bad rows named in messages
 CHUNK = 500  # rows at a time: more set off the garbage collector, which took most of the time
 
 
+def is_empty(label: str) -> bool:
+    return label.strip().lower() in EMPTY
+
+
 class Column(NamedTuple):
     """A column as its distinct labels and the label of each row."""
 
+    name: str
     labels: list[str]
     code: Ints  # (rows,) which label
 
-    def decode(self, meaning: Callable[[str], int | None]) -> tuple[Ints, np.ndarray]:
-        """Return the meaning of each row's label (else UNKNOWN), and whether it has one."""
+    def decode(self, meaning: Callable[[str], int | None]) -> Ints:
+        """Return the meaning of each row's label; UNKNOWN where it has none."""
         found = [meaning(label) for label in self.labels]
-        value = np.array([UNKNOWN if m is None else m for m in found], np.int64)[self.code]
-        return value, value != UNKNOWN
+        return np.array([UNKNOWN if m is None else m for m in found], np.int64)[self.code]
+
+    def quoted(self, row: int) -> str:
+        label = self.labels[self.code[row]]
+        return f"{self.name} is {'empty' if is_empty(label) else repr(label)}"
 
 
 class Problems:
@@ -51,17 +60,20 @@ class Problems:
         self.tell.append(tell)
         return bool(new.any())
 
+    def decode(self, column: Column, meaning: Callable[[str], int | None], expected: str) -> Ints:
+        """Return the meaning of each row's label; mark rows without one as bad."""
+        value = column.decode(meaning)
+        self.add(value == UNKNOWN, lambda row: f"{column.quoted(row)}, expected {expected}")
+        return value
+
     def shown(self) -> list[str]:
         """Name the first bad rows and what is wrong with each."""
         rows = np.flatnonzero(~self.good)[:SHOWN]
         return [f"{self.place(r)}: {self.tell[self.reason[r]](r)}" for r in map(int, rows)]
 
 
-class Raw(NamedTuple):
-    """A table as read: its columns, and the rows that do not have one field per column."""
-
-    columns: dict[str, Column]
-    problems: Problems
+# A table as read: its columns, and the rows that do not have one field per column.
+Raw = tuple[dict[str, Column], Problems]
 
 
 def read_columns(path: Path) -> Raw:
@@ -86,9 +98,8 @@ def _read_csv(path: Path) -> Raw:
 
 def _encode(header: list[str], reader: Any) -> Raw:
     """Encode each column as its distinct labels and one number per row."""
-    index: list[defaultdict[str, int]] = [defaultdict() for _ in header]
-    for labels in index:
-        labels.default_factory = labels.__len__  # a new label gets the next number
+    # A new label gets the next number.
+    index: list[defaultdict[str, int]] = [defaultdict(count().__next__) for _ in header]
     codes: list[list[Ints]] = [[] for _ in header]
     widths, lines, line = [], [], 2
     while rows := list(islice(reader, CHUNK)):
@@ -104,10 +115,10 @@ def _encode(header: list[str], reader: Any) -> Raw:
     problems = Problems(lambda row: f"line {at[row]:.0f}", len(at))
     problems.add(fields != len(header), lambda r: f"{fields[r]:.0f} fields, expected {len(header)}")
     columns = {
-        name.strip(): Column(list(labels), np.concatenate([*code, []]).astype(np.int64))
-        for name, labels, code in zip(header, index, codes, strict=True)
+        name: Column(name, list(labels), np.concatenate([*code, []]).astype(np.int64))
+        for name, labels, code in zip(map(str.strip, header), index, codes, strict=True)
     }
-    return Raw(columns, problems)
+    return columns, problems
 
 
 def _read_parquet(path: Path) -> Raw:
@@ -128,5 +139,5 @@ def _read_parquet(path: Path) -> Raw:
         plain = table[name].cast(kind.value_type) if hasattr(kind, "index_type") else table[name]
         encoded = plain.combine_chunks().dictionary_encode(null_encoding="encode")
         labels = ["" if v is None else str(v) for v in encoded.dictionary.to_pylist()]
-        columns[name] = Column(labels, encoded.indices.to_numpy().astype(np.int64))
-    return Raw(columns, Problems(lambda row: f"row {row + 1}", table.num_rows))
+        columns[name] = Column(name, labels, encoded.indices.to_numpy().astype(np.int64))
+    return columns, Problems(lambda row: f"row {row + 1}", table.num_rows)

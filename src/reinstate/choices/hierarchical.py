@@ -13,7 +13,6 @@ epochs of 10 agents): such weights are sampled as β_ik ~ Normal(μ_k, τ_k), wh
 """
 
 import importlib
-from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -54,10 +53,16 @@ def fit_hierarchical(
         played = [(who, g) for who, g in zip(participants, each, strict=True) if g.total.any()]
         if not played:
             continue
-        who, data = [name for name, _ in played], [g for _, g in played]
+        data = [g for _, g in played]
         known = known_from_choices(data, names)
         samples, divergences = _sample(data, known, seed, chains, warmup, draws)
-        rows = _rows(samples, part, names, who)
+        blocks = {name: samples["beta"][:, :, i] for i, (name, _) in enumerate(played)}
+        blocks |= {"group mean": samples["mu"], "group sd": samples["tau"]}
+        rows = [
+            weight_row(whose, part, name, *_posterior(drawn[:, :, k]))
+            for whose, drawn in blocks.items()
+            for k, name in enumerate(names)
+        ]
         n = int(sum(g.total.sum() for g in data))
         r_hat, n_eff = max(row["r_hat"] for row in rows), min(row["n_eff"] for row in rows)
         how: FitRow = {"seed": seed, "chains": chains, "warmup": warmup, "draws": draws}
@@ -104,14 +109,8 @@ def _sample(
 
     infer = _numpyro("numpyro.infer")
     kernel = infer.NUTS(model, target_accept_prob=0.95)
-    sampler = infer.MCMC(
-        kernel,
-        num_warmup=warmup,
-        num_samples=draws,
-        num_chains=chains,
-        chain_method="vectorized",
-        progress_bar=False,
-    )
+    how = {"num_chains": chains, "chain_method": "vectorized", "progress_bar": False}
+    sampler = infer.MCMC(kernel, num_warmup=warmup, num_samples=draws, **how)
     # NumPyro broadcasts between ranks, which a strict caller's configuration would refuse.
     with jax.numpy_rank_promotion("allow"):
         sampler.run(jax.random.key(seed))
@@ -128,18 +127,6 @@ def _numpyro(module: str) -> Any:
             f"hierarchical fits need NumPyro ({error}): pip install --upgrade 'reinstate[fit]',"
             " or choose another model"
         ) from None
-
-
-def _rows(
-    samples: Mapping[str, np.ndarray], part: str, names: tuple[str, ...], participants: list[str]
-) -> list[WeightRow]:
-    blocks = {who: samples["beta"][:, :, i] for i, who in enumerate(participants)}
-    blocks |= {"group mean": samples["mu"], "group sd": samples["tau"]}
-    return [
-        weight_row(who, part, name, *_posterior(draws[:, :, k]))
-        for who, draws in blocks.items()
-        for k, name in enumerate(names)
-    ]
 
 
 def _posterior(draws: np.ndarray) -> tuple[float | None, ...]:

@@ -18,17 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, signal
 
+from reinstate.choices import model
 from reinstate.choices.likelihood import PRIOR_SD, Alpha, Fit, diagnose, maximise
-from reinstate.choices.model import (
-    MODEL_BASED,
-    MODEL_FREE,
-    Floats,
-    GroupedChoices,
-    Ints,
-    Linked,
-    outcome_at,
-    predictors,
-)
+from reinstate.choices.model import Floats, GroupedChoices, Ints, Linked
 
 ALPHAS = (0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)  # where the search for α begins
 
@@ -52,7 +44,7 @@ def select_episodes(linked: Linked, participant: int, part: str) -> FittedEpisod
         cue=np.where(own.cue >= 0, own.cue - start, -1),
     )
     fitted = np.flatnonzero((own.previous >= 0) & ((own.cue >= 0) == (part == "cued")))
-    previous, cue = outcome_at(own, own.previous[fitted]), outcome_at(own, own.cue[fitted])
+    previous, cue = (model.outcome_at(own, at[fitted]) for at in (own.previous, own.cue))
     return FittedEpisodes(own, fitted, previous, cue)
 
 
@@ -72,11 +64,11 @@ def group_learned(data: FittedEpisodes, names: tuple[str, ...], alpha: float) ->
     """Compute the predictors at learning rate α; every episode is a group."""
     linked, before = data.linked, data.linked.previous[data.fitted]
     values = {
-        "IMF": running_values(MODEL_FREE[linked.outcome], linked.first, alpha)[before],
-        "IMB": running_values(MODEL_BASED[linked.outcome], linked.first, alpha)[before],
+        name: running_values(of_outcome[linked.outcome], linked.first, alpha)[before]
+        for name, of_outcome in (("IMF", model.MODEL_FREE), ("IMB", model.MODEL_BASED))
     }
     chosen = (linked.action[data.fitted] == 0).astype(float)
-    x = predictors(names, data.previous, data.cue, **values)
+    x = model.predictors(names, data.previous, data.cue, **values)
     return GroupedChoices(x, chosen, np.ones(len(chosen)))
 
 
@@ -105,12 +97,13 @@ def fit_learned(data: FittedEpisodes, names: tuple[str, ...], prior_sd: float = 
     alpha = float(inside.x) if -inside.fun > profile[top] else ALPHAS[top]
     best, step = at(alpha), min(0.01, alpha / 10, 1 - alpha)
     best = diagnose(best, group_learned(data, names, alpha), prior_sd)
+    best = best._replace(alpha=Alpha(alpha, None))
     if step < 1e-4 or alpha == ALPHAS[0]:
-        return best._replace(alpha=Alpha(alpha, None))
+        return best
     low, high = at(alpha - step), at(alpha + step)
     gained = 2 * best.log_likelihood - low.log_likelihood - high.log_likelihood
     if gained <= 0:  # flat: choices that depend on no incremental value say nothing about α
-        return best._replace(alpha=Alpha(alpha, None))
+        return best
     variance = step**2 / gained
     slope = (high.estimate - low.estimate) / (2 * step)
     covariance = best.covariance + variance * np.outer(slope, slope)

@@ -96,9 +96,10 @@ def maximise(
         if gain < 1e-7:  # the last step has squared the error that was left
             break
     covariance: Floats = np.linalg.inv(information(special.expit(eta))).astype(np.float64)
+    n, share = total.sum(), chosen.sum() / max(total.sum(), 1)
+    null = special.xlogy(chosen.sum(), share) + special.xlogy(n - chosen.sum(), 1 - share)
     log_likelihood = _log_likelihood(eta, chosen, total)
-    null = _null_log_likelihood(chosen.sum(), total.sum())
-    return Fit(names, beta, covariance, log_likelihood, null, int(total.sum()))
+    return Fit(names, beta, covariance, log_likelihood, float(null), int(n))
 
 
 def _precision(data: GroupedChoices, prior_sd: float) -> Floats:
@@ -111,19 +112,13 @@ def diagnose(found: Fit, data: GroupedChoices, prior_sd: float) -> Fit:
     # Along a separated direction the prior alone limits a weight, so its variance is about the
     # prior's: only such fits are worth the linear programme that decides.
     wide = (np.diag(found.covariance) * _precision(data, prior_sd)).max() > 1 / 40**2
+    separated = bool(wide and _separated(data))
     rank = np.linalg.matrix_rank(data.x.T @ (data.x * data.total[:, None]))
-    return found._replace(
-        separated=bool(wide and _separated(data)), identified=bool(rank == len(found.names))
-    )
+    return found._replace(separated=separated, identified=bool(rank == len(found.names)))
 
 
 def _log_likelihood(eta: Floats, chosen: Floats, total: Floats) -> float:
     return float(total @ special.log_expit(eta) - (total - chosen) @ eta)
-
-
-def _null_log_likelihood(chosen: float, total: float) -> float:
-    share = chosen / max(total, 1)
-    return float(special.xlogy(chosen, share) + special.xlogy(total - chosen, 1 - share))
 
 
 def _separated(data: GroupedChoices) -> bool:
@@ -132,28 +127,17 @@ def _separated(data: GroupedChoices) -> bool:
     The likelihood then grows along d without end. (Albert and Anderson 1984; a linear programme.)
     """
     signed = np.concatenate([data.x[data.chosen > 0], -data.x[data.chosen < data.total]])
-    found = optimize.linprog(
-        -signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1)
-    )
+    none = np.zeros(len(signed))
+    found = optimize.linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=none, bounds=(-1, 1))
     return bool(found.success and found.fun < -1e-6)
 
 
 def leave_one_out(full: Fit, refit: Callable[[tuple[str, ...]], Fit]) -> list[StrategyWorth]:
-    """Compare the fit with those that lack one strategy each.
-
-    The p-value is of the likelihood ratio, χ² with 1 degree of freedom; a positive delta_bic speaks
-    for the strategy.
-    """
+    """Compare the fit with those that lack one strategy each, by likelihood ratios (χ², 1 df)."""
     found: list[StrategyWorth] = []
     for strategy in (name for name in full.names if name in STRATEGIES):
         without = refit(tuple(name for name in full.names if name != strategy))
         lost = max(full.log_likelihood - without.log_likelihood, 0.0)
-        found.append(
-            {
-                "strategy": strategy,
-                "delta_log_likelihood": lost,
-                "p": float(stats.chi2.sf(2 * lost, 1)),
-                "delta_bic": without.bic - full.bic,
-            }
-        )
+        p, bic = float(stats.chi2.sf(2 * lost, 1)), without.bic - full.bic
+        found.append({"strategy": strategy, "delta_log_likelihood": lost, "p": p, "delta_bic": bic})
     return found

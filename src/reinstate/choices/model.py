@@ -55,10 +55,10 @@ class Choices(NamedTuple):
 def from_arrays(action: Any, state: Any, reward: Any, cued: Any, cue_episode: Any) -> Choices:
     """Make choices of an evaluation's (seeds, epochs, episodes); a seed is a participant."""
     seed, epoch, episode = np.indices(np.shape(action))
-    cued = np.asarray(cued, bool)
-    integers = seed, epoch, episode, np.where(cued, cue_episode, -1), action, state, reward
-    flat = [np.ravel(a).astype(np.int64) for a in integers]
-    return Choices(flat[0], flat[1], flat[2], np.ravel(cued), flat[3], flat[4], flat[5], flat[6])
+    cue_episode = np.where(cued, cue_episode, -1)
+    integers = Choices(seed, epoch, episode, cued, cue_episode, action, state, reward)
+    flat = Choices._make(np.ravel(column).astype(np.int64) for column in integers)
+    return flat._replace(cued=flat.cued.astype(bool))
 
 
 def join_choices(parts: list[Choices]) -> Choices:

@@ -1,19 +1,14 @@
 """Fits of several participants, their group, and their stay probabilities."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from scipy import stats
 
 from reinstate.analysis.intervals import over_seeds, student
-from reinstate.choices.documents import (
-    ChoiceFit,
-    FitRow,
-    GroupWeight,
-    WeightRow,
-    Weights,
-    weight_row,
-)
+from reinstate.choices import documents
+from reinstate.choices.documents import ChoiceFit, FitRow, GroupWeight, WeightRow, Weights
 from reinstate.choices.learned import fit_learned, select_episodes
 from reinstate.choices.likelihood import PRIOR_SD, Fit, fit_weights, leave_one_out
 from reinstate.choices.model import (
@@ -28,6 +23,7 @@ from reinstate.choices.stay import stay_panels
 from reinstate.errors import UserError, nearest, require_positive
 
 MODELS = ("one-back", "learned", "hierarchical")
+QUALITY = "n", "log_likelihood", "aic", "bic", "mcfadden_r2", "separated", "identified"
 
 
 def fit_choices(
@@ -67,11 +63,9 @@ def _fit_each(
 ) -> Weights:
     """Fit each participant and part by maximum likelihood."""
     linked = link_episodes(choices)
-    rows: list[WeightRow] = []
-    fits: list[FitRow] = []
-    group: dict[str, dict[str, GroupWeight]] = {}
+    found: Weights = {"rows": [], "fits": [], "group": {}, "warnings": []}
     for part in NAMES:
-        found = {}
+        fits = []
         for code, participant in enumerate(names):
             if not group_one_back(counts[code], part).total.sum():
                 continue  # no such episode
@@ -82,13 +76,15 @@ def _fit_each(
                 return fit_weights(group_one_back(counts[code], part, weights), weights, prior_sd)
 
             full = refit(NAMES[part])
-            found[participant] = full
-            rows += weight_rows(full, participant, part)
-            fitted = fit_row(full, participant, part)
-            fits.append({**fitted, "leave_one_out": leave_one_out(full, refit)})
-        if found:
-            group[part] = over_participants(list(found.values()))
-    return {"rows": rows, "fits": fits, "group": group, "warnings": _warnings(fits)}
+            fits.append(full)
+            found["rows"] += weight_rows(full, participant, part)
+            row = {"participant": participant, "part": part}
+            row |= {name: getattr(full, name) for name in QUALITY}
+            worths = leave_one_out(full, refit)
+            found["fits"].append(cast(FitRow, {**row, "leave_one_out": worths}))
+        if fits:
+            found["group"][part] = over_participants(fits)
+    return {**found, "warnings": _warnings(found["fits"])}
 
 
 def _warnings(fits: list[FitRow]) -> list[str]:
@@ -100,11 +96,10 @@ def _warnings(fits: list[FitRow]) -> list[str]:
         ],
     }
     found = []
-    for reason, those in reasons.items():
-        bad = [f"{f['participant']} ({f['part']})" for f in those]
-        if bad:
-            shown = ", ".join(bad[:5]) + (f" and {len(bad) - 5} more" if len(bad) > 5 else "")
-            found.append(f"{reason}: {shown}")
+    for reason, bad in reasons.items():
+        who = [f"{f['participant']} ({f['part']})" for f in bad]
+        more = f" and {len(who) - 5} more" if len(who) > 5 else ""
+        found += [f"{reason}: {', '.join(who[:5])}{more}"] if who else []
     return found
 
 
@@ -114,35 +109,19 @@ def weight_rows(found: Fit, participant: str, part: str) -> list[WeightRow]:
     rows = []
     for name, b, se in zip(found.names, found.estimate.tolist(), found.se.tolist(), strict=True):
         numbers = b, se, b - z95 * se, b + z95 * se, b / se, float(2 * stats.norm.sf(abs(b / se)))
-        rows.append(weight_row(participant, part, name, *numbers))
+        rows.append(documents.weight_row(participant, part, name, *numbers))
     if found.alpha is not None:
         rate, se = found.alpha  # in [0, 1], and so is its interval; 0 is no hypothesis to test
         within = None if se is None else (max(rate - z95 * se, 0.0), min(rate + z95 * se, 1.0))
         ends = within or (None, None)
-        rows.append(weight_row(participant, part, "alpha", rate, se, *ends, None, None))
+        rows.append(documents.weight_row(participant, part, "alpha", rate, se, *ends, None, None))
     return rows
-
-
-def fit_row(found: Fit, participant: str, part: str) -> FitRow:
-    """Summarise how well a fit explains the choices."""
-    return {
-        "participant": participant,
-        "part": part,
-        "n": found.n,
-        "log_likelihood": found.log_likelihood,
-        "aic": found.aic,
-        "bic": found.bic,
-        "mcfadden_r2": found.mcfadden_r2,
-        "separated": found.separated,
-        "identified": found.identified,
-    }
 
 
 def over_participants(fits: Sequence[Fit]) -> dict[str, GroupWeight]:
     """Average each weight over participants, with a t-interval and a t-test against 0."""
-    group = {}
-    for i, name in enumerate(fits[0].names):
-        group[name] = t_test([float(found.estimate[i]) for found in fits])
+    estimates = np.array([found.estimate for found in fits]).T.tolist()
+    group = {name: t_test(e) for name, e in zip(fits[0].names, estimates, strict=True)}
     if fits[0].alpha is not None:
         rates = [found.alpha.estimate for found in fits if found.alpha is not None]
         alpha: GroupWeight = {**t_test(rates), "t": None, "p": None}

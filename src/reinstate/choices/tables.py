@@ -11,20 +11,20 @@ that grow within a session; cue_episode is such a number, and empty on uncued ro
 `session` a participant has one session; without `cued` and `cue_episode` nothing is cued.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from reinstate.choices.columns import UNKNOWN, Column, Problems, read_columns
+from reinstate.choices.columns import UNKNOWN, Column, Problems, is_empty, read_columns
 from reinstate.choices.model import Choices, Ints
 from reinstate.errors import UserError, nearest
 
 COLUMNS = ("participant", "session", "episode", "cued", "cue_episode", "action", "state", "reward")
 OPTIONAL = ("session", "cued", "cue_episode")
-EMPTY = ("", "nan", "na", "<na>", "null", "none")
+ABSENT = {"session": "1", "cue_episode": ""}  # what each row then has
 BINARY = {"0": 0, "1": 1, "false": 0, "true": 1}
 
 
@@ -51,17 +51,16 @@ def read_choices(
     the state that it commonly leads to. Bad rows raise a UserError that names them; `skip_bad`
     drops them instead, and an episode that followed a dropped one has no predecessor.
     """
-    raw = read_columns(path)
-    own = _own_columns(path, raw.columns, dict(columns or {}))
-    problems = raw.problems
-    actions, action = _two_labels(path, "action", own["action"], problems)
-    states, state = _two_labels(path, "state", own["state"], problems)
+    found, problems = read_columns(path)
+    own = _own_columns(path, found, dict(columns or {}))
+    actions, action = _two_labels(path, own["action"], problems)
+    states, state = _two_labels(path, own["state"], problems)
     if _crossed(actions, states, dict(common or {})):
         states, state = states[::-1], 1 - state
-    reward = _checked("reward", own["reward"], _binary, "0 or 1", problems)
-    episode = _checked("episode", own["episode"], _integer, "a whole number", problems)
-    participants, participant = _coded("participant", own["participant"], problems)
-    _, session = _coded("session", own["session"], problems)
+    reward = problems.decode(own["reward"], _binary, "0 or 1")
+    episode = problems.decode(own["episode"], _integer, "a whole number")
+    participants, participant = _named(own["participant"], problems)
+    _, session = _named(own["session"], problems)
     cued, cue = _cues(own, problems)
     table = Choices(participant, session, episode, cued, cue, action, state, reward)
     table = _renumber(table, problems)
@@ -69,11 +68,11 @@ def read_choices(
     if not good.all() and not skip_bad:
         raise UserError(_complaint(path, problems))
     if not good.any():
-        raise UserError(f"{path} has no good row: {'; '.join(problems.shown()) or 'empty'}")
+        raise UserError(f"{path} has no good row: {'; '.join(problems.shown())}")
     kept = Choices._make(column[good] for column in table)
-    present, kept_codes = np.unique(kept.participant, return_inverse=True)
-    kept = kept._replace(participant=kept_codes)
+    present, codes = np.unique(kept.participant, return_inverse=True)
     names = [participants[p] for p in present]
+    kept = kept._replace(participant=codes)
     return ChoiceTable(kept, names, actions, states, int((~good).sum()), problems.shown())
 
 
@@ -98,19 +97,16 @@ def _own_columns(
                 f"{path} has no column {theirs!r} for {name}: it has {', '.join(there)};"
                 f" say which is meant, such as --columns {name}={next(iter(there), 'NAME')}"
             )
-    own = {name: there[theirs] for name, theirs in wanted.items() if theirs in there}
-    rows = len(own["action"].code)
-    return {"session": Column(["1"], np.zeros(rows, np.int64)), **own}
+    own = {n: there[w]._replace(name=n) for n, w in wanted.items() if w in there}
+    same = np.zeros(len(own["action"].code), np.int64)
+    absent = {name: Column(name, [label], same) for name, label in ABSENT.items()}
+    return absent | own
 
 
 def _tidy(label: str) -> str:
     """Write 1.0 as 1: columns of integers with gaps are often stored as floats."""
     whole = _integer(label)
     return label.strip() if whole is None else str(whole)
-
-
-def _is_empty(label: str) -> bool:
-    return label.strip().lower() in EMPTY
 
 
 def _integer(label: str) -> int | None:
@@ -125,52 +121,34 @@ def _binary(label: str) -> int | None:
     return BINARY.get(_tidy(label).lower())
 
 
-def _checked(
-    name: str,
-    column: Column,
-    meaning: Callable[[str], int | None],
-    expected: str,
-    problems: Problems,
-) -> Ints:
-    value, known = column.decode(meaning)
-    problems.add(~known, lambda row: f"{name} is {_quoted(column, row)}, expected {expected}")
-    return value
-
-
-def _quoted(column: Column, row: int) -> str:
-    label = column.labels[column.code[row]]
-    return "empty" if _is_empty(label) else repr(label)
-
-
 def _in_order(labels: set[str]) -> list[str]:
     """Sort numbers by size, other labels alphabetically."""
     numbers = all(_integer(label) is not None for label in labels)
     return sorted(labels, key=lambda label: _integer(label) or 0) if numbers else sorted(labels)
 
 
-def _coded(name: str, column: Column, problems: Problems) -> tuple[list[str], Ints]:
-    labels = _in_order({_tidy(label) for label in column.labels if not _is_empty(label)})
-    code = {label: i for i, label in enumerate(labels)}
-    expected = "a name or a number"
-    return labels, _checked(name, column, lambda text: code.get(_tidy(text)), expected, problems)
+def _named(column: Column, problems: Problems) -> tuple[list[str], Ints]:
+    labels = _in_order({_tidy(label) for label in column.labels if not is_empty(label)})
+    return labels, _codes(column, labels, "a name or a number", problems)
 
 
-def _two_labels(
-    path: Path, name: str, column: Column, problems: Problems
-) -> tuple[list[str], Ints]:
+def _two_labels(path: Path, column: Column, problems: Problems) -> tuple[list[str], Ints]:
     """Encode the two commonest labels in sorted order; rows with any other are bad."""
     rows = np.bincount(column.code[problems.good], minlength=len(column.labels))
-    total: defaultdict[str, int] = defaultdict(int)
+    total: Counter[str] = Counter()
     for label, n in zip(column.labels, rows.tolist(), strict=True):
-        if n and not _is_empty(label):
+        if n and not is_empty(label):
             total[_tidy(label)] += n
-    commonest = _in_order(set(sorted(total, key=lambda label: -total[label])[:2]))
-    if len(commonest) < 2:
-        only = f"only the value {commonest[0]!r}" if commonest else "no value"
-        raise UserError(f"column {name} of {path} has {only}: a choice model needs two")
-    code = {label: i for i, label in enumerate(commonest)}
-    expected = f"{commonest[0]!r} or {commonest[1]!r}"
-    return commonest, _checked(name, column, lambda text: code.get(_tidy(text)), expected, problems)
+    labels = _in_order({label for label, _ in total.most_common(2)})
+    if len(labels) < 2:
+        only = f"only the value {labels[0]!r}" if labels else "no value"
+        raise UserError(f"column {column.name} of {path} has {only}: a choice model needs two")
+    return labels, _codes(column, labels, f"{labels[0]!r} or {labels[1]!r}", problems)
+
+
+def _codes(column: Column, labels: list[str], expected: str, problems: Problems) -> Ints:
+    code = {label: i for i, label in enumerate(labels)}
+    return problems.decode(column, lambda label: code.get(_tidy(label)), expected)
 
 
 def _crossed(actions: list[str], states: list[str], common: dict[str, str]) -> bool:
@@ -188,23 +166,17 @@ def _crossed(actions: list[str], states: list[str], common: dict[str, str]) -> b
 
 def _cues(own: dict[str, Column], problems: Problems) -> tuple[np.ndarray, Ints]:
     """Return whether each row is cued, and the number of the episode whose cue it shows."""
-    rows = len(own["action"].code)
-    column = own.get("cue_episode", Column([""], np.zeros(rows, np.int64)))
-    empty, _ = column.decode(_is_empty)
-    cue, whole = column.decode(_integer)
-    shown = empty == 0
+    column = own["cue_episode"]
+    cued = shown = column.decode(is_empty) == 0
+    cue = column.decode(_integer)
     if "cued" in own:
-        cued = _checked("cued", own["cued"], _binary, "0, 1, true or false", problems) == 1
-    else:
-        cued = shown
-    number = "a whole number on a cued row"
-    problems.add(
-        cued & ~whole, lambda row: f"cue_episode is {_quoted(column, row)}, expected {number}"
-    )
+        cued = problems.decode(own["cued"], _binary, "0, 1, true or false") == 1
+    expected = "expected a whole number on a cued row"
+    problems.add(cued & (cue == UNKNOWN), lambda row: f"{column.quoted(row)}, {expected}")
     # Tables without gaps write −1 for no cue.
     problems.add(
-        ~cued & shown & ~(whole & (cue == -1)),
-        lambda row: f"cue_episode is {_quoted(column, row)} on an uncued row, expected nothing",
+        ~cued & shown & (cue != -1),
+        lambda row: f"{column.quoted(row)} on an uncued row, expected nothing",
     )
     return cued, cue
 
@@ -215,47 +187,37 @@ def _renumber(table: Choices, problems: Problems) -> Choices:
     Bad rows are numbered too: when dropped they leave a gap, after which none has a predecessor.
     """
     number, cue_number = table.episode, table.cue_episode
-    known = number != UNKNOWN
+    # One number per session; labels without a meaning count as one more.
+    person, session = (np.maximum(c, -1) + 1 for c in (table.participant, table.session))
+    group = person * (session.max() + 1) + session
     # A row without a readable episode number keeps its place in the file.
     row = np.arange(len(number))
-    before = np.maximum.accumulate(np.where(known, row, 0))
-    order = np.lexsort((row, number[before], table.session, table.participant))
-    group, new = _groups(table, order)
+    before = np.maximum.accumulate(np.where(number != UNKNOWN, row, 0))
+    order = np.lexsort((row, number[before], group))
+    new = np.diff(group[order], prepend=-1) != 0
     rank = np.empty(len(row), np.int64)
     rank[order] = row - np.maximum.accumulate(np.where(new, row, 0))
 
     values, place = np.unique(number, return_inverse=True)
-    cue_place = np.minimum(np.searchsorted(values, cue_number), max(len(values) - 1, 0))
-    key = group * (len(values) + 1) + place
-    cue_key = group * (len(values) + 1) + cue_place
-    target = _find(key, problems.good, key)
+    cue_place = np.minimum(np.searchsorted(values, cue_number), len(values) - 1)
+    cue_place = np.where(values[cue_place] == cue_number, cue_place, len(values))
+    key, cue_key = (group * (len(values) + 1) + at for at in (place, cue_place))
     problems.add(
-        (target != row) & problems.good,
+        (_find(key, problems.good, key) != row) & problems.good,
         lambda r: f"episode {number[r]} comes twice in this session",
     )
     problems.add(
         table.cued & (cue_number >= number),
         lambda r: f"cue_episode is {cue_number[r]}, expected one before episode {number[r]}",
     )
-    exists = values[cue_place] == cue_number if len(values) else known
     found = True
     while found:  # rows that show the cue of a bad row are bad too
-        target = np.where(exists, _find(cue_key, problems.good, key), -1)
+        target = _find(cue_key, problems.good, key)
         found = problems.add(
             table.cued & (target < 0),
             lambda r: f"cue_episode is {cue_number[r]}: this session has no such good row",
         )
     return table._replace(episode=rank, cue_episode=np.where(table.cued, rank[target], -1))
-
-
-def _groups(table: Choices, order: Ints) -> tuple[Ints, np.ndarray]:
-    """Number the sessions of rows, and mark where sessions begin in order."""
-    participant, session = table.participant[order], table.session[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (np.diff(participant) != 0) | (np.diff(session) != 0)
-    group = np.empty(len(order), np.int64)
-    group[order] = np.cumsum(new) - 1
-    return group, new
 
 
 def _find(wanted: Ints, good: np.ndarray, key: Ints) -> Ints:

@@ -44,23 +44,19 @@ def fit_file(
     table = read_choices(path, columns, common, skip_bad)
     document = fit_choices(table.choices, model, table.participants, prior_sd, seed)
     document["warnings"] = _warnings(table) + document["warnings"]
-    summary = {"file": str(path), **_summary(table)}
-    return cast(ChoiceFit, {"data": summary, **document, **provenance()})
-
-
-def _summary(table: ChoiceTable) -> dict[str, Any]:
-    choices = table.choices
-    sessions = np.unique(np.stack([choices.participant, choices.session]), axis=1)
-    return {
+    sessions = np.unique(np.stack([table.choices.participant, table.choices.session]), axis=1)
+    data = {
+        "file": str(path),
         "participants": len(table.participants),
         "sessions": sessions.shape[1],
-        "episodes": len(choices.action),
-        "cued": int(choices.cued.sum()),
+        "episodes": len(table.choices.action),
+        "cued": int(table.choices.cued.sum()),
         "actions": table.actions,
         "states": table.states,
         "skipped": table.skipped,
         "bad_rows": table.bad_rows,
     }
+    return cast(ChoiceFit, {"data": data, **document, **provenance()})
 
 
 def _warnings(table: ChoiceTable) -> list[str]:
