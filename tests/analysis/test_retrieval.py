@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from reinstate.analysis.retrieval import retrieval_accuracy
+from reinstate.analysis.exposures import retrieval_accuracy
 from reinstate.evaluation import Record
 
 CONTEXT = [[[5, 6, 5, 6]], [[5, 5, 5, 6]]]  # (seeds, epochs, episodes)

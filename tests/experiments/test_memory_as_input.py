@@ -170,7 +170,7 @@ def test_table(tmp_path: Path) -> None:
         " 3.00 [2.90, 3.10] |  | 4.00 [3.90, 4.10] | 1.00 [0.90, 1.10] | 8.00 [7.90, 8.10] |",
         "| two-step, quick |  |  |  |  | 0.500 [0.400, 0.600] |  |  |  |",
         "",
-        "Reward an episode, frozen weights; quick preset on cpu × 2.",
+        "Reward per episode, frozen weights; quick preset on cpu × 2.",
     ]
 
 

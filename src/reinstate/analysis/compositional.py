@@ -1,5 +1,7 @@
 """Compositional bandits: does what is known of one stimulus help beside a stranger?"""
 
+from typing import Any
+
 import numpy as np
 
 from reinstate.analysis.exposures import exposure_scores
@@ -21,7 +23,7 @@ def compositional_scores(record: Record) -> Scores:
     asked = np.asarray(record.trace.query)  # (seeds, epochs, episodes, steps)
     met = _of_query(exposures, asked)
     regret = np.asarray(record.best_expected_reward) - np.asarray(record.expected_reward)
-    by_trial = _by_exposure_and_trial(regret, met)  # (seeds, exposures, steps)
+    by_trial = _by_exposure(regret, met)  # (seeds, exposures, steps)
     first = np.asarray(record.expected_reward)[..., 0]
     scores: Scores = {
         **exposure_scores(record._replace(exposure=exposures[..., 0, :].max(axis=-1))),
@@ -30,13 +32,13 @@ def compositional_scores(record: Record) -> Scores:
             "regret_by_step": without_nan(by_trial.cumsum(axis=-1).mean(axis=0).tolist()),
         },
         "first_pull": {
-            name: without_nan(over_seeds(_where_queried(first, met[..., 0], asked[..., 0] == row)))
+            name: without_nan(over_seeds(_by_exposure(first, met[..., 0], asked[..., 0] == row)))
             for name, row in (("high", HIGH), ("low", LOW))
         },
         "retrieval": retrieval_of_stimuli(record),
     }
     if "r" in record.report:  # of agents that have such a gate
-        gates = _by_exposure_and_trial(np.asarray(record.report["r"]), met)
+        gates = _by_exposure(np.asarray(record.report["r"]), met)
         scores["r_by_trial"] = without_nan(gates.mean(axis=0).tolist())
     return scores
 
@@ -59,14 +61,9 @@ def _of_query(of_both: np.ndarray, asked: np.ndarray) -> np.ndarray:
     return np.take_along_axis(of_both, asked[..., None], axis=-1)[..., 0]
 
 
-def _by_exposure_and_trial(values: np.ndarray, met: np.ndarray) -> np.ndarray:
-    """Average over epochs and episodes: (seeds, exposures, steps)."""
-    return np.stack([_mean(values, met == e) for e in range(int(met.max()) + 1)], axis=1)
-
-
-def _where_queried(first: np.ndarray, met: np.ndarray, here: np.ndarray) -> np.ndarray:
-    """Average episodes whose first query is of one kind, by its exposure: (seeds, exposures)."""
-    return np.stack([_mean(first, (met == e) & here) for e in range(int(met.max()) + 1)], axis=1)
+def _by_exposure(values: np.ndarray, met: np.ndarray, where: Any = True) -> np.ndarray:
+    """Average over epochs and episodes, by exposure: (seeds, exposures, …)."""
+    return np.stack([_mean(values, (met == e) & where) for e in range(int(met.max()) + 1)], axis=1)
 
 
 def _mean(values: np.ndarray, here: np.ndarray) -> np.ndarray:

@@ -1,9 +1,9 @@
-"""Reward and regret by exposure: does an agent do better when a context comes back?"""
+"""Does an agent do better when a context comes back, and does its memory find that context?"""
 
 import numpy as np
 
 from reinstate.analysis.intervals import over_seeds
-from reinstate.analysis.results import ByExposure, Scores
+from reinstate.analysis.results import ByExposure, OverSeeds, Scores
 from reinstate.evaluation import Record
 
 
@@ -45,7 +45,18 @@ def _means(values: np.ndarray, exposure: np.ndarray, count: int) -> np.ndarray:
 
 def exposure_scores(record: Record) -> Scores:
     """Judge by what every agent and every algorithm is judged by."""
-    return {
-        "reward": over_seeds(reward_per_episode(record)),
-        "by_exposure": by_exposure(record),
-    }
+    return {"reward": over_seeds(reward_per_episode(record)), "by_exposure": by_exposure(record)}
+
+
+def retrieval_accuracy(record: Record) -> OverSeeds | None:
+    """Return how often a context met before brought back a state of the same context.
+
+    Nothing for an agent without a memory, or where no context comes back.
+    """
+    retrieved = np.asarray(record.retrieved)[..., 0]  # (seeds, epochs, episodes)
+    context, known = np.asarray(record.context_id), np.asarray(record.exposure) > 0
+    if np.all(retrieved < 0) or not known.any(axis=(1, 2)).all():
+        return None
+    same = np.take_along_axis(context, np.maximum(retrieved, 0), axis=-1) == context
+    right = same & (retrieved >= 0)
+    return over_seeds(np.array([r[k].mean() for r, k in zip(right, known, strict=True)]))

@@ -18,9 +18,8 @@ def gate_scores(record: Record) -> dict[str, Any]:
     """
     if "r" not in record.report:
         return {}
-    by_stage = np.stack(
-        [record.report["r"][..., 0], record.report["r"][..., 1], record.outcome["r"]], axis=-1
-    )  # (seeds, epochs, episodes, stages)
+    gate, outcome = record.report["r"], record.outcome["r"]
+    by_stage = np.stack([gate[..., 0], gate[..., 1], outcome], axis=-1)  # (…, episodes, stages)
     cued = np.asarray(record.trace.cue_episode[0, 0, :, 0] >= 0)  # (episodes,) the same always
     found: dict[str, Any] = {
         "stages": list(STAGES),
@@ -43,10 +42,9 @@ def _at_the_choice(record: Record, cued: np.ndarray) -> dict[str, Any]:
     counts = worth[..., 0] != worth[..., 1]  # else there is no wrong choice
     useful = usefulness(record)[:, :, cued]
     per_seed = [_correlation(g, u) for g, u in zip(gate, useful, strict=True)]
+    right, wrong = (gate[counts & chosen] for chosen in (action == best, action != best))
     return {
-        "correct_against_wrong": compare(
-            gate[counts & (action == best)], gate[counts & (action != best)]
-        ),
+        "correct_against_wrong": compare(right, wrong),
         "correlation_with_usefulness": over_seeds(per_seed),
     }
 

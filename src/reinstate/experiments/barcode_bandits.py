@@ -5,8 +5,8 @@ from dataclasses import replace
 from reinstate.baselines.algorithms import play_all
 from reinstate.baselines.optimum import bandit_optimum
 from reinstate.evaluation import Evaluation, Record
+from reinstate.experiments import claims
 from reinstate.experiments.base import LEARNER, Agents, Baselines, Check, Experiment, Values
-from reinstate.experiments.claims import against_memoryless, falls, input_at_chance, no_better
 from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
@@ -27,21 +27,21 @@ PAPER = replace(
 
 def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
     """Section 4.1's statements, for whichever of its agents were run."""
-    found = against_memoryless(
+    found = claims.against_memoryless(
         agents,
         optimum["without_memory"],
-        section="4.1",
         rewards="epL2RL widely outperforms L2RL and L2RL+Context (Fig. 3a)",
         beyond="what weights can learn of barcodes and arms does not match epL2RL",
     )
     if {"l2rl", "l2rl-context"} <= agents.keys():
-        found.append(no_better(agents, "l2rl-context", "l2rl", section="4.1"))
+        found.append(claims.no_better(agents, "l2rl-context", "l2rl"))
     if "epl2rl" in agents:
         claim = "epl2rl exploits a context it has met once (fall in regret from exposure 1 to 2)"
         said = "epL2RL's lead over L2RL suggests that the memory works"
         regret = agents["epl2rl"]["by_exposure"]["regret"]
-        found += falls(claim, regret, section="4.1", paper=said)
-    return found + input_at_chance(agents, optimum, "chance", "4.1")
+        found += claims.falls(claim, regret, paper=said)
+    found += claims.input_at_chance(agents, optimum)
+    return claims.of_section("4.1", found)
 
 
 def baselines(settings: Settings[BarcodeBandits, DND]) -> dict[str, Record]:

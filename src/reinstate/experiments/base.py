@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores
@@ -52,9 +52,7 @@ class Check(NamedTuple):
 
     def as_row(self) -> CheckRow:
         """Return what results.json holds of it."""
-        row: Any = self._asdict()
-        checked: CheckRow = row
-        return checked
+        return cast(CheckRow, self._asdict())
 
 
 def score_exposures(world: World, record: Record) -> Scores:
@@ -70,11 +68,6 @@ def no_checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Che
 def no_baselines(settings: Settings) -> dict[str, Record]:
     """Let nobody else play."""
     return {}
-
-
-def keep_all(scores: Scores) -> dict[str, Any]:
-    """Keep all scores of a milestone."""
-    return {**scores}
 
 
 def at_exposures(label: str, *path: str) -> Callable[[AgentResults], dict[str, float]]:
@@ -128,7 +121,7 @@ class Experiment:
     baselines: Callable[[Settings], dict[str, Record]] = no_baselines  # other players
     judge: Callable[[Any, Record], Scores] = score_exposures  # world, record → scores
     milestones: tuple[float, ...] = ()  # shares of training after which agents are judged as well
-    milestone_scores: Callable[[Scores], dict[str, Any]] = keep_all  # what is kept of those
+    milestone_scores: Callable[[Scores], dict[str, Any]] = dict  # what is kept of those
     probes: Callable[[Settings], dict[str, Condition]] | None = None  # of its memory
     columns: Callable[[AgentResults], dict[str, float]] = regret_columns  # in tables
     number: str = ".2f"  # how tables write rewards

@@ -6,20 +6,14 @@ recorded results can be judged anew. See docs/statistics.md for what so few seed
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from reinstate.analysis.intervals import (
-    ALPHA,
-    bootstrap,
-    difference,
-    permutation_test,
-    smallest_p,
-)
+from reinstate.analysis import intervals
 from reinstate.analysis.results import AgentResults, OverSeeds
-from reinstate.experiments.base import Agents, Check, Values
+from reinstate.experiments.base import Agents, Check
 
 SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -35,14 +29,14 @@ def more(claim: str, a: Any, b: Any, *, paired: bool = False, **notes: Any) -> C
 
     `paired` where both are numbers of the same runs. `notes` are further fields of the check.
     """
-    gap, ci95 = difference(a, b, paired)
+    gap, ci95 = intervals.difference(a, b, paired)
     beyond_chance, how = _tested(a, b, paired)
     return Check(claim, gap, f"> 0{how}", gap > 0 and beyond_chance, ci95=ci95, **notes)
 
 
 def no_more(claim: str, a: Any, b: Any, *, paired: bool = False, **notes: Any) -> Check:
     """a is not more than b; it takes a difference beyond chance to refute it."""
-    gap, ci95 = difference(a, b, paired)
+    gap, ci95 = intervals.difference(a, b, paired)
     beyond_chance, how = _tested(a, b, paired)
     bound = f"<= 0 but for chance{how}"
     return Check(claim, gap, bound, not (gap > 0 and beyond_chance), ci95=ci95, **notes)
@@ -53,10 +47,11 @@ def _tested(a: Any, b: Any, paired: bool) -> tuple[bool, str]:
     n, m = len(a), len(b)
     if n == m == 1:
         return True, " (one seed a side cannot tell)"
-    p, least = permutation_test(a, b, paired), smallest_p(n, m, paired)
+    p = intervals.permutation_test(a, b, paired)
+    least = intervals.smallest_p(n, m, paired)
     how = f"sign flips of {n} seeds" if paired else f"permutation of {n} and {m} seeds"
     smallest = ", the smallest possible" if p <= least and least >= 0.001 else ""
-    return p <= max(ALPHA, least), f", {written(p)} ({how}{smallest})"
+    return p <= max(intervals.ALPHA, least), f", {written(p)} ({how}{smallest})"
 
 
 def written(p: float) -> str:
@@ -86,7 +81,7 @@ def _held(
 ) -> Check:
     """A mean over seeds, and the end of its interval that decides."""
     seeds = len(summary["per_seed"])
-    low, high = bootstrap(summary["per_seed"]).tolist()  # of a single seed, its value twice
+    low, high = intervals.bootstrap(summary["per_seed"]).tolist()  # one seed: its value twice
     holds = SIGNS[sign](low if end == "low" else high, constant)
     how = f" for the {end} end (bootstrap of {seeds} seeds)"
     bound = f"{sign} {constant:.3f}{how if seeds > 1 else ' (one seed cannot tell)'}"
@@ -129,12 +124,9 @@ def falls(
     return [more(claim, *ends, paired=True, **notes) for ends in _ends(by_exposure, first, later)]
 
 
-def does_not_fall(
-    claim: str, by_exposure: OverSeeds, first: int = 1, later: int = -1, **notes: Any
-) -> list[Check]:
-    return [
-        no_more(claim, *ends, paired=True, **notes) for ends in _ends(by_exposure, first, later)
-    ]
+def does_not_fall(claim: str, by_exposure: OverSeeds, **notes: Any) -> list[Check]:
+    """Nor does it fall from the first exposure to the last."""
+    return [no_more(claim, *ends, paired=True, **notes) for ends in _ends(by_exposure, 1, -1)]
 
 
 def _ends(by_exposure: OverSeeds, first: int, later: int) -> list[tuple[Any, Any]]:
@@ -145,7 +137,7 @@ def _ends(by_exposure: OverSeeds, first: int, later: int) -> list[tuple[Any, Any
 
 
 def against_memoryless(
-    agents: Agents, ceiling: float, *, section: str = "", rewards: str = "", beyond: str = ""
+    agents: Agents, ceiling: float, rewards: str = "", beyond: str = ""
 ) -> list[Check]:
     """epL2RL beats both baselines and their ceiling; the baselines stay within it.
 
@@ -154,18 +146,25 @@ def against_memoryless(
     found: list[Check] = []
     for name in ("l2rl", "l2rl-context"):
         if name in agents:
-            found.append(stays_within(agents, name, ceiling, section=section))
+            found.append(stays_within(agents, name, ceiling))
         if name in agents and "epl2rl" in agents:
-            found.append(outperforms(agents, "epl2rl", name, section=section, paper=rewards))
+            found.append(outperforms(agents, "epl2rl", name, paper=rewards))
     if "epl2rl" in agents:
-        found.append(exceeds(agents, "epl2rl", ceiling, section=section, paper=beyond))
+        found.append(exceeds(agents, "epl2rl", ceiling, paper=beyond))
     return found
 
 
-def input_at_chance(agents: Agents, optimum: Values, chance: str, section: str) -> list[Check]:
+def input_at_chance(
+    agents: Mapping[str, Any], optimum: Mapping[str, Any], chance: str = "chance"
+) -> list[Check]:
     """The variant without an r-gate, where it was run; `chance` is its name among the optima."""
     if "epl2rl-input" not in agents:
         return []
     claim, agent = "epl2rl-input is at chance (reward an episode)", agents["epl2rl-input"]
-    notes = _with_share(agent, {"section": section, "paper": AS_INPUT, "tried": TRIED_AS_INPUT})
+    notes = _with_share(agent, {"paper": AS_INPUT, "tried": TRIED_AS_INPUT})
     return [within(claim, agent["reward"], optimum[chance], **notes)]
+
+
+def of_section(section: str, found: list[Check]) -> list[Check]:
+    """Say of checks which section of the paper they are about."""
+    return [check._replace(section=section) for check in found]

@@ -8,9 +8,10 @@ from reinstate.agent import Network
 from reinstate.analysis.compositional import compositional_scores
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.lesions import Misfiled
-from reinstate.analysis.results import AgentResults, OverSeeds, Scores
+from reinstate.analysis.results import AgentResults, OverSeeds
 from reinstate.baselines.optimum import compositional_optimum
-from reinstate.evaluation import Condition, Evaluation, Record
+from reinstate.evaluation import Condition, Evaluation
+from reinstate.experiments import claims
 from reinstate.experiments.base import (
     LEARNER,
     STANDARD_CHARTS,
@@ -19,16 +20,6 @@ from reinstate.experiments.base import (
     Check,
     Experiment,
     Values,
-)
-from reinstate.experiments.claims import (
-    above,
-    at_most,
-    exceeds,
-    falls,
-    input_at_chance,
-    outperforms,
-    stays_within,
-    within,
 )
 from reinstate.figures import exposures as charts
 from reinstate.memory import DND
@@ -68,10 +59,6 @@ PAPER = replace(
 )
 
 
-def judge(world: CompositionalBandits, record: Record) -> Scores:
-    return compositional_scores(record)
-
-
 def probes(settings: Settings[CompositionalBandits, DND]) -> dict[str, Condition]:
     """What becomes of reward when the memory, or what it is asked for, is not as it was."""
     world, memory = settings.task.for_evaluation(), settings.memory
@@ -87,15 +74,16 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
     """Section 4.3's statements, for whichever of its agents were run."""
     ceiling, found = optimum["both_novel"], []
     if "l2rl-context" in agents:
-        found.append(stays_within(agents, "l2rl-context", ceiling, section="4.3"))
+        found.append(claims.stays_within(agents, "l2rl-context", ceiling))
         if "epl2rl" in agents:
             said = "epL2RL earns more reward than L2RL+Context (Fig. 4a)"
-            found.append(outperforms(agents, "epl2rl", "l2rl-context", section="4.3", paper=said))
+            found.append(claims.outperforms(agents, "epl2rl", "l2rl-context", paper=said))
     if "epl2rl" in agents:
-        found.append(exceeds(agents, "epl2rl", ceiling, section="4.3"))
+        found.append(claims.exceeds(agents, "epl2rl", ceiling))
         found += _exposures(agents["epl2rl"]["by_exposure"]["regret"])
         found += _probes(agents["epl2rl"], ceiling)
-    return found + input_at_chance(agents, optimum, "chance", "4.3")
+    found += claims.input_at_chance(agents, optimum)
+    return claims.of_section("4.3", found)
 
 
 def _exposures(regret: OverSeeds) -> list[Check]:
@@ -104,12 +92,12 @@ def _exposures(regret: OverSeeds) -> list[Check]:
     found: list[Check] = []
     for exposure in range(1, last):
         claim = f"epl2rl's regret falls from exposure {exposure} to {exposure + 1}"
-        found += falls(claim, regret, exposure, exposure + 1, section="4.3", paper=said)
+        found += claims.falls(claim, regret, exposure, exposure + 1, paper=said)
     if last > 1:
         seeds = np.array(regret["per_seed"])
         claim = f"epl2rl's regret at exposure {last}, as a share of exposure 1's"
         share = over_seeds(seeds[:, -1] / seeds[:, 0])
-        found.append(at_most(claim, share, 0.5, section="4.3"))
+        found.append(claims.at_most(claim, share, 0.5))
     return found
 
 
@@ -120,10 +108,10 @@ def _probes(agent: AgentResults, ceiling: float) -> list[Check]:
     found = []
     for name in ("memory cleared", "memory misfiled"):
         claim = f"with its {name}, epl2rl earns no more than an agent without one can"
-        found.append(within(claim, rewards[name], ceiling, section="4.3"))
+        found.append(claims.within(claim, rewards[name], ceiling))
     for name in ("asked for the better stimulus", "asked for the worse stimulus"):
         claim = f"epl2rl puts either stimulus to use: when {name} only, it earns more than that"
-        found.append(above(claim, rewards[name], ceiling, section="4.3"))
+        found.append(claims.above(claim, rewards[name], ceiling))
     return found
 
 
@@ -144,7 +132,7 @@ COMPOSITIONAL_BANDITS = Experiment(
         "chance": "chance",
     },
     checks=checks,
-    judge=judge,
+    judge=lambda _, record: compositional_scores(record),
     probes=probes,
     charts={**STANDARD_CHARTS, "probes": charts.probes, "gates": charts.gates},
 )

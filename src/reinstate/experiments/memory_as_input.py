@@ -88,9 +88,10 @@ def _at_chance(rows: Rows) -> Iterator[Check]:
     for name, presets in rows.items():
         for preset, row in presets.items():
             if row["chance"] is not None:
-                for check in input_at_chance(row["agents"], row, "chance", "4.1"):
+                for check in input_at_chance(row["agents"], row):
                     claim = f"{name}, {preset} preset: {check.claim}"
-                    yield check._replace(claim=claim, tried="")  # the rows are what was tried
+                    # Nothing else was tried: the rows are what was.
+                    yield check._replace(claim=claim, section="4.1", tried="")
 
 
 def gain(row: Row, agent: str) -> float | None:

@@ -5,25 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from reinstate.analysis.exposures import exposure_scores
+from reinstate.analysis.exposures import exposure_scores, retrieval_accuracy
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import OverSeeds, Scores
-from reinstate.analysis.retrieval import retrieval_accuracy
 from reinstate.baselines.algorithms import play_all
 from reinstate.baselines.optimum import omniglot_optimum
 from reinstate.evaluation import Evaluation, Record
-from reinstate.experiments import barcode_bandits
+from reinstate.experiments import barcode_bandits, claims
 from reinstate.experiments.base import Agents, Baselines, Check, Experiment, Values
-from reinstate.experiments.claims import (
-    against_memoryless,
-    at_least,
-    at_most,
-    does_not_fall,
-    falls,
-    input_at_chance,
-    more,
-    no_more,
-)
 from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import OmniglotBandits
@@ -50,10 +39,9 @@ def judge(world: OmniglotBandits, record: Record) -> Scores:
 
 def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
     """Section 4.2's statements, for whichever of its agents were run."""
-    found = against_memoryless(
+    found = claims.against_memoryless(
         agents,
         optimum["without_memory"],
-        section="4.2",
         rewards="epL2RL obtains more reward than its L2RL counterparts (Fig. 3b)",
         beyond="its memory gives epL2RL an unfair advantage",
     )
@@ -64,7 +52,8 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
         found += _recall(agents, rivals)
     if "l2rl" in agents:
         found += _without_recall(agents["l2rl"]["by_exposure"]["regret"], rivals)
-    return found + input_at_chance(agents, optimum, "chance", "4.2")
+    found += claims.input_at_chance(agents, optimum)
+    return claims.of_section("4.2", found)
 
 
 def _context_drowns(agents: Agents) -> Check:
@@ -73,7 +62,7 @@ def _context_drowns(agents: Agents) -> Check:
     said = "L2RL+Context fails: embeddings of 128 numbers drown reward and action (Fig. 3b)"
     rewards = (agents[name]["reward"]["per_seed"] for name in ("l2rl", "l2rl-context"))
     tried = "embeddings of length 11.3 (--task.scale): l2rl-context fails at quick, learns at paper"
-    return more(claim, *rewards, section="4.2", paper=said, tried=tried)
+    return claims.more(claim, *rewards, paper=said, tried=tried)
 
 
 def _recall(agents: Agents, rivals: Mapping[str, OverSeeds]) -> list[Check]:
@@ -81,25 +70,21 @@ def _recall(agents: Agents, rivals: Mapping[str, OverSeeds]) -> list[Check]:
     regret = agents["epl2rl"]["by_exposure"]["regret"]
     claim = "epl2rl exploits a class it has met once (fall in regret from exposure 1 to 2)"
     said = "regret is large on the first exposure and significantly less on the second (Fig. 3c)"
-    found = falls(claim, regret, section="4.2", paper=said)
+    found = claims.falls(claim, regret, paper=said)
     if found:
-        found.append(_to_a_third(regret, said))
+        claim = "epl2rl's regret at exposure 2, as a share of exposure 1's"
+        share = over_seeds(_at(regret, 1) / _at(regret, 0))
+        found.append(claims.at_most(claim, share, 1 / 3, paper=said))
     claim = "epl2rl goes on where it left off (fall in regret from exposure 2 to the last)"
     said = "the trend continues as exposures increase: solutions are honed further (Fig. 3c)"
-    found += falls(claim, regret, 2, -1, section="4.2", paper=said)
+    found += claims.falls(claim, regret, 2, -1, paper=said)
     found += _first_exposure(regret, rivals)
     found += [each for name in rivals for each in _beats(regret, name, rivals[name])]
     if retrieval := agents["epl2rl"]["retrieval"]:
         claim = "the memory finds another drawing of the same class (share of known classes)"
         said = "the memory has to be searched for other drawings of the class"
-        found.append(at_least(claim, retrieval, 0.95, section="4.2", paper=said))
+        found.append(claims.at_least(claim, retrieval, 0.95, paper=said))
     return found
-
-
-def _to_a_third(regret: OverSeeds, said: str) -> Check:
-    first, second = np.array(regret["per_seed"], float).T[:2]
-    claim = "epl2rl's regret at exposure 2, as a share of exposure 1's"
-    return at_most(claim, over_seeds(second / first), 1 / 3, section="4.2", paper=said)
 
 
 def _first_exposure(regret: OverSeeds, rivals: Mapping[str, OverSeeds]) -> list[Check]:
@@ -113,11 +98,10 @@ def _first_exposure(regret: OverSeeds, rivals: Mapping[str, OverSeeds]) -> list[
     (best, low), *_, (worst, high) = sorted(regrets.items(), key=lambda item: item[1])
     own = over_seeds(_at(regret, 0))
     bound = f"between {low:.3f} ({best}) and {high:.3f} ({worst})"
-    notes = {"section": "4.2", "ci95": own["ci95"]}
     said = "on the first exposure it performs similarly to Gittins, UCB and Thompson (Fig. 3c)"
     claim = "epl2rl's regret at exposure 1 is among the algorithms'"
     holds = low <= own["mean"] <= high
-    return [Check(claim, own["mean"], bound, holds, paper=said, **notes)]
+    return [Check(claim, own["mean"], bound, holds, paper=said, ci95=own["ci95"])]
 
 
 def _at(regret: OverSeeds, exposure: int) -> np.ndarray:
@@ -135,19 +119,19 @@ def _beats(regret: OverSeeds, name: str, rival: OverSeeds) -> list[Check]:
     claim = f"epl2rl's regret stays below {name}'s from exposure 2 on (smallest difference)"
     said = "epL2RL outperforms the algorithms on later exposures (Fig. 3c)"
     sides = _at(rival, nearest), _at(regret, nearest)
-    return [more(claim, *sides, section="4.2", paper=said)]
+    return [claims.more(claim, *sides, paper=said)]
 
 
 def _without_recall(regret: OverSeeds, rivals: Mapping[str, OverSeeds]) -> list[Check]:
     """Fig. 3d: L2RL's regret by exposure, beside the algorithms'."""
     said = "without episodic memory, regret does not fall with more exposures (Fig. 3d)"
     claim = "l2rl's regret does not fall (fall from exposure 1 to the last)"
-    found = does_not_fall(claim, regret, section="4.2", paper=said)
+    found = claims.does_not_fall(claim, regret, paper=said)
     for name, rival in rivals.items():
         own, other = (np.mean(each["per_seed"], axis=1) for each in (regret, rival))
         claim = f"l2rl's regret is no more than {name}'s (difference, all exposures)"
         said = "L2RL compares favourably with Gittins, UCB and Thompson (Fig. 3d)"
-        found.append(no_more(claim, own, other, section="4.2", paper=said))
+        found.append(claims.no_more(claim, own, other, paper=said))
     return found
 
 

@@ -13,15 +13,8 @@ from reinstate.baselines.optimum import two_step_optimum
 from reinstate.choices.model import STRATEGIES, from_arrays
 from reinstate.choices.participants import fit_choices
 from reinstate.evaluation import Evaluation, Record
+from reinstate.experiments import claims
 from reinstate.experiments.base import LEARNER, Agents, Baselines, Check, Experiment, Values
-from reinstate.experiments.claims import (
-    above,
-    input_at_chance,
-    more,
-    outperforms,
-    within,
-    written,
-)
 from reinstate.figures.choices import choice_weights, stay, weights_in_training
 from reinstate.figures.exposures import gates
 from reinstate.figures.learning import training_curves
@@ -71,38 +64,29 @@ def columns(agent: AgentResults) -> dict[str, float]:
 
 def milestone_scores(verdict: Scores) -> dict[str, Any]:
     """What of a verdict is kept at milestones."""
-    kept: dict[str, Any] = {
-        name: verdict[name] for name in ("reward", "uncued", "cued") if name in verdict
-    }
+    rewards = {part: verdict.get(part) for part in ("reward", "uncued", "cued")}
+    kept: dict[str, Any] = {part: reward for part, reward in rewards.items() if reward}
     return {**kept, "weights": verdict["choices"]["group"]}
 
 
 def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
     """Section 4.5's statements, for whichever of its agents were run."""
     found: list[Check] = []
-    said = "epL2RL achieves more reward than L2RL (Fig. 6a)"
+    said = {"l2rl": "epL2RL achieves more reward than L2RL (Fig. 6a)"}
     for name in ("l2rl", "l2rl-context"):
         if name in agents and "cued" in agents[name]:
-            found.append(_stays_incremental(agents, name, optimum["counting_cued"]))
+            claim = f"{name} stays within the best that ignores the cues, on cued episodes"
+            found.append(claims.within(claim, agents[name]["cued"], optimum["counting_cued"]))
             if "epl2rl" in agents:
-                note = said if name == "l2rl" else ""
-                found.append(outperforms(agents, "epl2rl", name, section="4.5", paper=note))
-    if "epl2rl" in agents and "cued" in agents["epl2rl"]:
-        found.append(_uses_cues(agents["epl2rl"], optimum["counting_cued"]))
-        found += _strategies(agents["epl2rl"]["choices"]["group"])
-        found += _gates(agents["epl2rl"]["gates"])
-    return found + input_at_chance(agents, optimum, "chance", "4.5")
-
-
-def _stays_incremental(agents: Agents, name: str, ceiling: float) -> Check:
-    claim = f"{name} stays within the best that ignores the cues, on cued episodes"
-    return within(claim, agents[name]["cued"], ceiling, section="4.5")
-
-
-def _uses_cues(agent: AgentResults, ceiling: float) -> Check:
-    claim = "epl2rl earns more than the best that ignores the cues, on cued episodes"
-    said = "its reward is evidence that epL2RL exploits the cues (Fig. 6a)"
-    return above(claim, agent["cued"], ceiling, section="4.5", paper=said)
+                note = said.get(name, "")
+                found.append(claims.outperforms(agents, "epl2rl", name, paper=note))
+    if "epl2rl" in agents and "cued" in (agent := agents["epl2rl"]):
+        claim = "epl2rl earns more than the best that ignores the cues, on cued episodes"
+        note = "its reward is evidence that epL2RL exploits the cues (Fig. 6a)"
+        found.append(claims.above(claim, agent["cued"], optimum["counting_cued"], paper=note))
+        found += _strategies(agent["choices"]["group"]) + _gates(agent["gates"])
+    found += claims.input_at_chance(agents, optimum)
+    return claims.of_section("4.5", found)
 
 
 def _strategies(group: dict[str, Any]) -> list[Check]:
@@ -121,7 +105,7 @@ def _strategies(group: dict[str, Any]) -> list[Check]:
     next_one = max(mean, key=lambda name: mean[name])
     claim = f"EMB is epl2rl's largest weight on cued episodes (lead over {next_one})"
     weights = (cued[name]["per_seed"] for name in ("EMB", next_one))
-    found.append(more(claim, *weights, paired=True, section="4.5"))
+    found.append(claims.more(claim, *weights, paired=True))
     claim = "epl2rl does not use EMF on cued episodes (weight)"
     found.append(_weight(claim, cued["EMF"], False, used))
     return found
@@ -133,36 +117,30 @@ def _weight(claim: str, weight: OverSeeds, is_used: bool, said: str, tried: str 
     low = ci95[0] if ci95 else mean
     how = " for the low end (Student's t)" if ci95 else " (one seed cannot tell)"
     bound = f"{'>' if is_used else '<='} 0{how}"
-    notes: dict[str, Any] = {"section": "4.5", "paper": said, "ci95": ci95, "tried": tried}
-    return Check(claim, mean, bound, (low > 0) == is_used, **notes)
+    holds = (low > 0) == is_used
+    return Check(claim, mean, bound, holds, paper=said, ci95=ci95, tried=tried)
 
 
 def _gates(gates: Any) -> list[Check]:
     """Fig. 6c and the text beside it."""
     cued, uncued = (np.array(gates[part]["per_seed"], float).T for part in ("cued", "uncued"))
     said = "in all stages the r-gates open more when the cued block starts (Fig. 6c)"
-    notes: dict[str, Any] = {"paired": True, "section": "4.5", "paper": said}
     tried = "both presets, with ten seeds and with four"
-    found = [
-        more(
-            f"the r-gate is more open on cued episodes, {stage} (difference)",
-            *ends,
-            tried=tried,
-            **notes,
-        )
-        for stage, *ends in zip(gates["stages"], cued, uncued, strict=True)
-    ]
+    found = []
+    for stage, *ends in zip(gates["stages"], cued, uncued, strict=True):
+        claim = f"the r-gate is more open on cued episodes, {stage} (difference)"
+        found.append(claims.more(claim, *ends, paired=True, paper=said, tried=tried))
     claim = "the r-gate is most open at the cue, on cued episodes (lead)"
-    notes["paper"] = "the gate is most open at the action stage (Fig. 6c)"
+    said = "the gate is most open at the action stage (Fig. 6c)"
     next_one = cued[1:][cued[1:].mean(axis=1).argmax()]
-    found.append(more(claim, cued[0], next_one, **notes))
+    found.append(claims.more(claim, cued[0], next_one, paired=True, paper=said))
     if test := gates["correct_against_wrong"]:
         claim = "the r-gate is more open when the choice is right (difference)"
         gap = test["correct"] - test["wrong"]
-        bound = f"> 0, {written(test['p'])} (two-tailed t-test over episodes)"
+        bound = f"> 0, {claims.written(test['p'])} (two-tailed t-test over episodes)"
         holds = gap > 0 and test["p"] <= ALPHA
         said = "0.365 when the choice is right, 0.358 when it is wrong, p < 1e-20"
-        found.append(Check(claim, gap, bound, holds, section="4.5", paper=said))
+        found.append(Check(claim, gap, bound, holds, paper=said))
     return found
 
 

@@ -11,6 +11,7 @@ from reinstate.analysis.mazes import maze_scores
 from reinstate.analysis.results import AgentResults, MazeScores, Scores
 from reinstate.baselines.optimum import maze_optimum
 from reinstate.evaluation import Evaluation, Record
+from reinstate.experiments import claims
 from reinstate.experiments.base import (
     LEARNER,
     Agents,
@@ -19,14 +20,6 @@ from reinstate.experiments.base import (
     Experiment,
     Values,
     at_exposures,
-)
-from reinstate.experiments.claims import (
-    above,
-    against_memoryless,
-    at_least,
-    at_most,
-    falls,
-    input_at_chance,
 )
 from reinstate.figures.exposures import steps_to_goal
 from reinstate.figures.learning import training_curves
@@ -59,30 +52,30 @@ def judge(world: WaterMaze, record: Record) -> Scores:
 
 def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
     """Section 4.4's statements, for whichever of its agents were run."""
-    found = against_memoryless(
+    found = claims.against_memoryless(
         agents,
         optimum["without_memory"],
-        section="4.4",
         rewards="epL2RL outperforms the L2RL baselines (Fig. 5a)",
         beyond="significantly more than the best without memory of past episodes (Fig. 5a)",
     )
     if "epl2rl" in agents:
         found += [_explores(agents["epl2rl"], optimum), *_recalls(agents["epl2rl"], optimum)]
-    return found + input_at_chance(agents, optimum, "random_walk", "4.4")
+    found += claims.input_at_chance(agents, optimum, "random_walk")
+    return claims.of_section("4.4", found)
 
 
 def _explores(agent: AgentResults, optimum: Values) -> Check:
     claim = "epl2rl searches a new maze better than a random walk (goals at exposure 1)"
     said = "a clear policy of exploration is visible on first exposures (Fig. 5c)"
     goals = over_seeds(np.array(agent["by_exposure"]["reward"]["per_seed"])[:, 0])
-    return above(claim, goals, optimum["random_walk"], section="4.4", paper=said)
+    return claims.above(claim, goals, optimum["random_walk"], paper=said)
 
 
 def _recalls(agent: AgentResults, optimum: Values) -> list[Check]:
     maze = agent["maze"]
     claim = "epl2rl finds a goal faster once it has met the context (fall in steps)"
     said = "after its first exposure it takes a much smaller number of steps (Fig. 5b)"
-    found = falls(claim, maze["steps_or_end"], section="4.4", paper=said)
+    found = claims.falls(claim, maze["steps_or_end"], paper=said)
     if not found:
         return []
     steps, shortest = (
@@ -93,10 +86,10 @@ def _recalls(agent: AgentResults, optimum: Values) -> list[Check]:
         claim = "epl2rl is close to optimal after one exposure (steps, over the least possible)"
         said = "after only one exposure, it performs close to optimally (Fig. 5b)"
         ratio = over_seeds(np.array(steps["per_seed"]) / known)
-        found.append(at_most(claim, ratio, 1.1, section="4.4", paper=said))
+        found.append(claims.at_most(claim, ratio, 1.1, paper=said))
     claim = "epl2rl takes a shortest path on second exposures (share of episodes)"
     said = "on second exposures all trajectories shown are shortest paths (Fig. 5d)"
-    found.append(at_least(claim, shortest, 0.9, section="4.4", paper=said))
+    found.append(claims.at_least(claim, shortest, 0.9, paper=said))
     return found
 
 
