@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: reproduce paper test check-results readme lint format docs clean
+.PHONY: reproduce paper test test-fast check-results readme lint format docs clean
 
 # The paper's experiments at the quick preset; --resume continues an interrupted call.
 reproduce: $(VENV)/.installed
@@ -17,6 +17,10 @@ paper: $(VENV)/.installed
 # with few tests come last, and the few tests that learn take longest.
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+# For the inner loop: without tests that train an agent or start processes.
+test-fast: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not slow"
 
 # Committed results against what pages, README and presets say of them; seconds, and nothing is trained.
 check-results: $(VENV)/.installed-dev
@@ -35,7 +39,7 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Into docs/_build; a warning is an error. Every page is read anew (-E): what a table is made of is not
+# Into docs/_build; a warning is an error. Every page is read again (-E): what a table is made of is not
 # only its page, and a build that failed would succeed the second time.
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -E -W -q -b html docs docs/_build
@@ -58,4 +62,4 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) reproduction tuning docs/_build
+	rm -rf $(VENV) .jax-cache reproduction tuning docs/_build

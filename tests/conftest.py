@@ -1,5 +1,6 @@
 """Strict flags, set before anything touches JAX; and the command, for all its tests."""
 
+import os
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,18 @@ if TYPE_CHECKING:
 jax.config.update("jax_numpy_rank_promotion", "raise")
 # Two devices, so that code which shards lanes is tested on any machine.
 jax.config.update("jax_num_cpu_devices", 2)
-# Compiling is most of what tests cost, and half of that goes into speed that they do not need.
-jax.config.update("jax_disable_most_optimizations", True)
+# Compiling is most of what tests cost. Half of that goes into speed that they do not need, and the
+# rest is kept for the next test, the next run, and the commands that tests start.
+COMPILING = {
+    "jax_disable_most_optimizations": True,
+    "jax_compilation_cache_dir": str(Path(__file__).parents[1] / ".jax-cache"),
+    "jax_persistent_cache_min_compile_time_secs": 0.1,
+}
+for name, value in COMPILING.items():
+    jax.config.update(name, value)
+    os.environ[name.upper()] = str(value)
+# One process may read what another is still writing, or was killed while writing: it then compiles.
+os.environ["PYTHONWARNINGS"] = "ignore:Error reading persistent compilation cache"
 
 # Compile times make deadlines meaningless; the same examples every time keep failures repeatable.
 settings.register_profile("reinstate", deadline=None, max_examples=40, derandomize=True)

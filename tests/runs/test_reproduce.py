@@ -66,7 +66,8 @@ def results(out: Path) -> dict[str, Any]:
 
 def test_files(out: Path) -> None:
     found = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
-    ours = {"results.json", "training-curves.png", "training-curves.svg"}
+    figures = "training-curves", "by-exposure", "regret"
+    ours = {"results.json"} | {f"{name}.{kind}" for name in figures for kind in ("png", "svg")}
     for agent in AGENTS:
         files = "config.json", "metrics.jsonl", "evaluation.json"
         ours |= {f"{agent}/{name}" for name in files}
@@ -95,9 +96,9 @@ def test_results_of_an_agent(results: dict[str, Any], out: Path, name: str) -> N
     agent = results["agents"][name]
     assert set(agent) == {
         "seeds", "train_steps", "steps_per_second", "reward", "by_exposure", "r_gate", "curve",
-        "share_of_ceiling",
+        "share_of_ceiling", "remembers",
     }  # fmt: skip
-    assert agent["seeds"] == [0, 1]
+    assert agent["seeds"] == [0, 1] and agent["remembers"] is (name == "epl2rl")
     assert agent["train_steps"] == 4 * 4 * 6 * 3 * 2  # epochs, lanes, episodes, pulls, seeds
     assert agent["steps_per_second"] > 0
     reward = agent["reward"]
