@@ -45,14 +45,12 @@ class Frame(NamedTuple):
 
 
 def replay(world: WaterMaze, record: Record, seed: int, epoch: int, episode: int) -> list[Frame]:
-    """A recorded episode; `seed` counts along the record's first axis.
+    """Return a recorded episode; `seed` counts along the record's first axis.
 
     What came back from memory is the nearest key's value: all of it for k = 1.
     """
-    here = (seed, epoch, episode)
-    for name, index, size in zip(
-        ("seed", "epoch", "episode"), here, record.context_id.shape, strict=True
-    ):
+    here, sizes = (seed, epoch, episode), record.context_id.shape
+    for name, index, size in zip(("seed", "epoch", "episode"), here, sizes, strict=True):
         if not 0 <= index < size:
             raise UserError(f"{name} must be 0 to {size - 1}, not {index}")
     played = jax.tree.map(lambda leaf: np.asarray(leaf)[here], record)
@@ -87,7 +85,7 @@ def _land(world: WaterMaze, cell: int, move: str) -> int:
 
 
 def memory_text(frame: Frame) -> str:
-    """Where the memory that came back is from."""
+    """Say where the memory that came back is from."""
     if frame.retrieved is not None:
         return f"exposure {frame.retrieved} of this context"
     if np.isinf(frame.distance):
@@ -96,7 +94,7 @@ def memory_text(frame: Frame) -> str:
 
 
 def choose(record: Record, exposure: int | None = None, seed: int = 0) -> tuple[int, int]:
-    """An epoch and episode worth watching: by default a second exposure.
+    """Choose an epoch and episode worth watching: by default a second exposure.
 
     The context is the one whose first search took longest and whose next was quickest, if possible
     from the same start. It is the same context for exposures 1 and 2.
@@ -125,8 +123,7 @@ def choose(record: Record, exposure: int | None = None, seed: int = 0) -> tuple[
 
 
 def draw(world: WaterMaze, frame: Frame) -> RenderableType:
-    """The maze, and what the agent and its memory are doing; at most 80 characters wide."""
-    facts = Table.grid(padding=(0, 2))
+    """Draw the maze, and what the agent and its memory are doing; at most 80 characters wide."""
     filled = round(BAR * frame.r_gate)
     bar = Text("█" * filled, "cyan").append("░" * (BAR - filled), "dim")
     rows: dict[str, str | Text] = {
@@ -137,22 +134,18 @@ def draw(world: WaterMaze, frame: Frame) -> RenderableType:
         "move": Text(frame.move).append(", goal!" if frame.reward > 0 else "", "bold green"),
         "goals": Text(f"{frame.goals} so far ").append("★" * frame.goals, "green"),
     }
+    facts = Table.grid(padding=(0, 2))
     for name, value in rows.items():
         facts.add_row(Text(name, "dim"), value)
+    maze = Table(box=SQUARE, show_header=False, show_lines=True, padding=0)
+    for start in range(0, world.num_cells, world.width):
+        maze.add_row(*(_content(frame, cell) for cell in range(start, start + world.width)))
     legend = Text("● agent  ★ goal  · this search", "dim")
-    maze = _maze(world, frame)
     if world.width > BESIDE:
         return Group(maze, facts, legend)
     both = Table.grid(padding=(0, 3))
     both.add_row(maze, Group(Text(), facts, Text(), legend))
     return both
-
-
-def _maze(world: WaterMaze, frame: Frame) -> Table:
-    maze = Table(box=SQUARE, show_header=False, show_lines=True, padding=0)
-    for start in range(0, world.num_cells, world.width):
-        maze.add_row(*(_content(frame, cell) for cell in range(start, start + world.width)))
-    return maze
 
 
 def _content(frame: Frame, cell: int) -> Text:
@@ -165,7 +158,7 @@ def _content(frame: Frame, cell: int) -> Text:
 
 
 def show(frames: Sequence[Frame], world: WaterMaze, console: Console, speed: float) -> None:
-    """Step through an episode, `speed` steps a second; without a terminal, print every frame."""
+    """Step through an episode, `speed` steps per second; without a terminal, print every frame."""
     require_positive(speed=speed)
     if not console.is_interactive:
         for frame in frames:
@@ -179,7 +172,7 @@ def show(frames: Sequence[Frame], world: WaterMaze, console: Console, speed: flo
 
 SIZE, EDGE, TOP, BOTTOM = 240, 24, 62, 26  # of a panel: its side, margin, room for captions
 MOVING, WIPED = 0.6, 0.98  # parts of a step: the agent moves, then stays; a trail is wiped
-PAUSE, SECONDS = 4.0, 0.45  # steps before it starts again; seconds a step
+PAUSE, SECONDS = 4.0, 0.45  # steps before it starts again; seconds per step
 CAPTIONS = {1: "first exposure", 2: "second exposure"}
 STYLE = """text{font:11px system-ui,sans-serif;fill:#57606a}
 .caption{font-size:15px;font-weight:600}.trail{stroke-width:4;stroke-linecap:round}
@@ -199,14 +192,14 @@ class _Film:
         return (x + 0.5) * self.side, TOP + (y + 0.5) * self.side
 
     def moving(self, kind: str, stages: list[tuple[float, str]]) -> str:
-        """The attributes of a shape that is in these stages at these steps."""
+        """Return the attributes of a shape that is in these stages at these steps."""
         name = f"k{len(self.keyframes)}"
         body = "".join(f"{100 * step / self.steps:.3f}%{{{what}}}" for step, what in stages)
         self.keyframes.append(f"@keyframes {name}{{{body}}}")
         return f'class="moving {kind}" style="animation-name:{name}"'
 
     def appearing(self, kind: str, since: float, until: float) -> str:
-        """Those of one that fades in while the agent moves."""
+        """Return those of one that fades in while the agent moves."""
         stages = [(0.0, 0), (since, 0), (since + MOVING, 1), (until, 1)]
         if until < self.steps:
             stages += [(until + 1 - WIPED, 0), (self.steps, 0)]
@@ -214,18 +207,18 @@ class _Film:
 
 
 def animated_svg(world: WaterMaze, episodes: list[list[Frame]]) -> str:
-    """Episodes side by side, without scripts; where motion is unwelcome, their first searches."""
+    """Draw episodes side by side, without scripts; first searches where motion is unwelcome."""
     film = _Film(world, max(map(len, episodes)) + PAUSE)
     panels = [_panel(frames, film) for frames in episodes]
     width = EDGE + len(episodes) * (SIZE + EDGE)
     height = 2 * EDGE + TOP + world.height * film.side + BOTTOM
+    size, box = f'width="{width}" height="{height}"', f"0 0 {width} {height}"
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
-        f' width="{width}" height="{height}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {size} role="img">',
         "<title>An agent searches a water maze</title>",
         f"<style>{STYLE % (SECONDS * film.steps)}{''.join(film.keyframes)}</style>",
         # A background of its own, so that it reads the same on light and dark pages.
-        f'<rect width="{width}" height="{height}" rx="8" fill="#fff"/>',
+        f'<rect {size} rx="8" fill="#fff"/>',
     ]
     for n, shapes in enumerate(panels):
         lines += [f'<g transform="translate({EDGE + n * (SIZE + EDGE)} {EDGE})">', *shapes, "</g>"]
@@ -253,17 +246,16 @@ def _panel(frames: list[Frame], film: _Film) -> list[str]:
 
 
 def _trails(frames: list[Frame], film: _Film) -> list[str]:
-    """Every move as a line, early red and late green; the next search wipes them."""
+    """Draw every move as a line, early red and late green; the next search wipes them."""
     shapes = []
     for n, search in enumerate(_searches(frames)):
         until = search[-1].step - 1 + WIPED if search[-1] is not frames[-1] else film.steps
         for share, frame in zip(np.linspace(0, 1, len(search)), search, strict=True):
             colour = np.rint((1 - share) * np.array(EARLY) + share * np.array(LATE)).astype(int)
             (x, y), (to_x, to_y) = film.centre(frame.cell), film.centre(frame.landed)
-            shapes.append(
-                f'<path {film.appearing("trail", frame.step - 1, until)} opacity="{int(n == 0)}"'
-                f' d="M{x:g} {y:g}L{to_x:g} {to_y:g}" stroke="rgb{tuple(colour.tolist())}"/>'
-            )
+            path = f'd="M{x:g} {y:g}L{to_x:g} {to_y:g}" stroke="rgb{tuple(colour.tolist())}"'
+            moving = film.appearing("trail", frame.step - 1, until)
+            shapes.append(f'<path {moving} opacity="{int(n == 0)}" {path}/>')
     return shapes
 
 
@@ -276,24 +268,22 @@ def _agent(frames: list[Frame], film: _Film) -> str:
     for frame in frames:
         start, after = frame.step - 1.0, at(frame.landed)
         stages += [(start, at(frame.cell)), (start + MOVING, after), (start + WIPED, after)]
+    moving = film.moving("agent", [*stages, (film.steps, at(frames[-1].landed))])
     x, y = film.centre(_searches(frames)[0][-1].landed)
-    return (
-        f"<circle {film.moving('agent', [*stages, (film.steps, at(frames[-1].landed))])}"
-        f' transform="translate({x:g} {y:g})" r="{0.22 * film.side:g}" fill="#0072b2"/>'
-    )
+    still = f'transform="translate({x:g} {y:g})"'
+    return f'<circle {moving} {still} r="{0.22 * film.side:g}" fill="#0072b2"/>'
 
 
 def _tally(frames: list[Frame], film: _Film, y: int) -> list[str]:
     apart = min(16, (SIZE - 40) / max(frames[-1].goals, 1))
-    return [
-        f'<circle {film.appearing("tally", frame.step - 1, film.steps)} r="5" fill="#009e73"'
-        f' cx="{30 + apart * frame.goals:g}" cy="{y}"/>'
-        for frame in frames
-        if frame.reward > 0
-    ]
+    shapes = []
+    for frame in (frame for frame in frames if frame.reward > 0):
+        moving, x = film.appearing("tally", frame.step - 1, film.steps), 30 + apart * frame.goals
+        shapes.append(f'<circle {moving} r="5" fill="#009e73" cx="{x:g}" cy="{y}"/>')
+    return shapes
 
 
 def _searches(frames: list[Frame]) -> list[list[Frame]]:
-    """The episode, cut where the goal was reached."""
+    """Cut the episode where the goal was reached."""
     starts = [n for n, frame in enumerate(frames) if not frame.trail]
     return [frames[i:j] for i, j in pairwise([*starts, len(frames)])]

@@ -1,13 +1,12 @@
 """Charts of a search over hyper-parameters, from what search.json holds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from reinstate.figures.chart import Chart, Series
+from reinstate.analysis.searches import Trial
+from reinstate.figures.chart import Chart, Marker, Series
 from reinstate.figures.numbers import finite
 from reinstate.figures.style import BLACK, GREY, label, palette
-
-Trial = dict[str, Any]
 
 PANELS = {  # hyper-parameter → whether it lies on a logarithmic axis, or is a choice of a few
     "learning_rate": True,
@@ -29,6 +28,9 @@ def search_panels(document: dict[str, Any]) -> list[Chart]:
 def _panel(document: dict[str, Any], name: str, logarithmic: bool) -> Chart:
     trials, agents = document["trials"], list(document["standing"])
     choices = [] if logarithmic else sorted({trial["setting"][name] for trial in trials})
+    best, leader = document["best"], label(document["agent"])
+    chosen = [trial for trial in trials if best and trial["number"] == best["number"]]
+    preset = [trial for trial in trials if trial["number"] == 0]
 
     def place(trial: Trial) -> float:
         """Choices stand at equal distances; the points of each lie beside each other."""
@@ -36,46 +38,23 @@ def _panel(document: dict[str, Any], name: str, logarithmic: bool) -> Chart:
         aside = WIDTH * (trial["number"] / max(len(trials) - 1, 1) - 0.5)
         return value if logarithmic else choices.index(value) + aside
 
-    series = [
-        _points(label(agent), colour, trials, [agent], place)
-        for agent, colour in zip(agents, palette(agents), strict=True)
+    def points(
+        text: str, colour: str, of: Sequence[Trial], agents: Sequence[str], marker: Marker = "dot"
+    ) -> Series:
+        """Gather these agents' rewards in these trials; crosses are the trials that failed."""
+        entered = [(agent, t) for agent in agents for t in of if agent in t["agents"]]
+        rewards = [(place(t), finite(t["agents"][agent].get("reward"))) for agent, t in entered]
+        known = [(x, y) for x, y in rewards if (y is None) == (marker == "cross")]
+        return Series(text, colour, [x for x, _ in known], [y for _, y in known], marker=marker)
+
+    colours = palette(agents)
+    series = [points(label(a), c, trials, [a]) for a, c in zip(agents, colours, strict=True)]
+    series += [
+        points(f"best for {leader}", BLACK, chosen, agents, "ring"),
+        points("preset", BLACK, preset, agents, "diamond"),
+        points("failed", GREY, trials, agents, "cross"),
     ]
-    best = None if document["best"] is None else document["best"]["number"]
-    marked = {f"best for {label(document['agent'])}": (best, "ring"), "preset": (0, "diamond")}
-    for words, (number, marker) in marked.items():
-        chosen = [trial for trial in trials if trial["number"] == number]
-        series.append(_points(words, BLACK, chosen, agents, place, marker=marker))
-    failed = _points("failed", GREY, trials, agents, place, failed=True, marker="cross")
-    return Chart(
-        "Search",
-        name.replace("_", " "),
-        "reward per episode",
-        [each for each in [*series, failed] if each.x],
-        categories=[f"{choice:g}" for choice in choices],
-        include=[y for agent in agents for t in trials if (y := _reward(t, agent)) is not None],
-        scatter=True,
-        log_x=logarithmic,
-    )
-
-
-def _reward(trial: Trial, agent: str) -> float | None:
-    return finite(trial["agents"].get(agent, {}).get("reward"))
-
-
-def _points(
-    name: str,
-    colour: str,
-    trials: Sequence[Trial],
-    agents: Sequence[str],
-    place: Callable[[Trial], float],
-    failed: bool = False,
-    **looks: Any,
-) -> Series:
-    """Gather these agents' rewards in these trials, or the trials in which they failed."""
-    found = [
-        (place(trial), reward)
-        for agent in agents
-        for trial in trials
-        if agent in trial["agents"] and ((reward := _reward(trial, agent)) is None) == failed
-    ]
-    return Series(name, colour, [x for x, _ in found], [y for _, y in found], **looks)
+    shown = [each for each in series if each.x]
+    names = [f"{choice:g}" for choice in choices]
+    looks: Any = {"categories": names, "scatter": True, "log_x": logarithmic}
+    return Chart("Search", name.replace("_", " "), "reward per episode", shown, **looks)

@@ -1,5 +1,6 @@
 """How agents and everything else are named and coloured, in every figure and on the page."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -62,16 +63,11 @@ def label(agent: str) -> str:
 def colour(agent: str) -> str | None:
     """Return an agent's own colour; a registered agent may bring a `colour`, as #rrggbb."""
     found = COLOURS.get(agent) or _brought(agent, "colour")
-    return found if isinstance(found, str) and _is_hex(found) else None
+    return found if isinstance(found, str) and re.fullmatch("#[0-9a-fA-F]{6}", found) else None
 
 
 def _brought(agent: str, name: str) -> object:
     return getattr(AGENTS[agent], name, None) if agent in AGENTS else None
-
-
-def _is_hex(colour: str) -> bool:
-    digits = colour.removeprefix("#").lower()
-    return len(colour) == 7 and len(digits) == 6 and set(digits) <= set("0123456789abcdef")
 
 
 def palette(agents: Sequence[str]) -> list[str]:

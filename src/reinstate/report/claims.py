@@ -40,22 +40,12 @@ def grouped(document: Document, name: str, heading: str) -> list[list[Markup]]:
 
 def _check(check: CheckRow) -> Markup:
     word, kind = ("✓ holds", "holds") if check["holds"] else ("✗ fails", "fails")
-    bound = tag("span", f" against: {_in_words(check['bound'])}", class_="bound")
+    sign, space, rest = check["bound"].partition(" ")
+    bound = tag("span", f" against: {WORDS.get(sign, sign)}{space}{rest}", class_="bound")
+    tried = "" if check["holds"] else check.get("tried")  # to make a failing claim hold
+    attempts = [tag("span", f"; tried: {tried}", class_="bound")] if tried else []
+    verdict = tag("td", tag("span", word, class_=kind), bound, *attempts)
+    ours = with_bounds(finite(check["value"]), interval(check.get("ci95")))
     return row(
-        check["claim"],
-        check.get("paper") or ABSENT,
-        with_bounds(finite(check["value"]), interval(check.get("ci95"))),
-        percent(check.get("share")),
-        tag("td", tag("span", word, class_=kind), bound, *_tried(check)),
+        check["claim"], check.get("paper") or ABSENT, ours, percent(check.get("share")), verdict
     )
-
-
-def _tried(check: CheckRow) -> list[Markup]:
-    """Say what was done to make a failing claim hold."""
-    tried = "" if check["holds"] else check.get("tried")
-    return [tag("span", f"; tried: {tried}", class_="bound")] if tried else []
-
-
-def _in_words(bound: str) -> str:
-    sign, space, rest = bound.partition(" ")
-    return f"{WORDS.get(sign, sign)}{space}{rest}"

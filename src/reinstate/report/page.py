@@ -12,17 +12,7 @@ from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import AgentResults
 from reinstate.errors import UserError
 from reinstate.figures.chart import Chart
-from reinstate.figures.markup import (
-    ABSENT,
-    Markup,
-    escaped,
-    folded,
-    joined,
-    percent,
-    row,
-    table,
-    tag,
-)
+from reinstate.figures.markup import ABSENT, Markup, folded, joined, percent, row, table, tag
 from reinstate.figures.numbers import at, finite, interval
 from reinstate.figures.style import ShownAgent, shown_agents
 from reinstate.figures.svg import colour_class, figure, style_of
@@ -36,6 +26,10 @@ INTRO = (
     " Episodic Recall” (Ritter et al., ICML 2018). Its agents learn to learn; epL2RL also recalls,"
     " when a context comes back, the state it was in when it met that context before. Unless a"
     " caption says otherwise, numbers are of trained agents with frozen weights on fresh tasks."
+)
+REPLAY = (
+    "Animated replay of two episodes in the same context: at the first exposure the agent searches"
+    " the maze, at the second it walks to the goal it remembers."
 )
 BOOTSTRAP = (
     "percentile bootstraps, which cannot leave the range of the seeds (of choice weights:"
@@ -74,27 +68,29 @@ def require_report(out: Path) -> None:
 def page_of(documents: Sequence[Document]) -> str:
     """Make the page; the same documents give the same bytes."""
     names = _identifiers([d.experiment.name for d in documents])
-    sections, colours = [], set()
+    links, sections, colours = [], [], set()
     checks: list[list[Markup]] = []
     for document, name in zip(documents, names, strict=True):
-        charts = charts_of(document)
-        sections.append(section(document, name, charts))
-        checks += grouped(document, name, _heading(document, name))
+        charts, heading = charts_of(document), _heading(document, name)
+        links.append((name, heading))
+        sections.append(section(document, name, heading, charts))
+        checks += grouped(document, name, heading)
         colours |= {s.colour for group in charts.values() for c in group for s in c.series}
         colours |= {agent.colour for agent in shown_agents(document.results)}
-    claimed = [claims(documents, checks)] if checks else []
-    links = [("claims", "Claims")] if checks else []
-    links += [(n, _heading(d, n)) for d, n in zip(documents, names, strict=True)]
+    if checks:
+        links.insert(0, ("claims", "Claims"))
+        sections.insert(0, claims(documents, checks))
     script = _part("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_part("page.html")).substitute(
-        title=escaped(TITLE),
-        intro=escaped(INTRO),
-        intervals=escaped(_intervals(documents)),
+        title=TITLE,
+        intro=INTRO,
+        intervals=_intervals(documents),
         contents=tag("ul", *(tag("li", tag("a", text, href=f"#{to}")) for to, text in links)),
-        main=joined([*claimed, *sections], "\n"),
+        main=joined(sections, "\n"),
         style=_part("page.css") + style_of(colours),
         script=script,
-        script_hash=_hash(script),
+        script_hash=f"sha256-{digest}",  # the only script that the page's policy lets run
     )
 
 
@@ -120,11 +116,6 @@ def _part(name: str) -> str:
     return (files("reinstate.report") / name).read_text(encoding="utf-8")
 
 
-def _hash(script: str) -> str:
-    """Return the hash of the only script that the page's policy lets run."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
-
-
 def _identifiers(names: Sequence[str]) -> list[str]:
     """Make names unique within the page: a second water-maze is water-maze-2."""
     found: list[str] = []
@@ -143,12 +134,12 @@ def _heading(document: Document, name: str) -> str:
     return f"{title} ({path.parent.name if path.name == 'results.json' else path.stem})"
 
 
-def section(document: Document, name: str, charts: dict[str, list[Chart]]) -> Markup:
+def section(document: Document, name: str, heading: str, charts: dict[str, list[Chart]]) -> Markup:
     experiment = document.experiment
     where = f"Section {experiment.section} of the paper: " if experiment.section else ""
     return tag(
         "section",
-        tag("h2", _heading(document, name), id=f"{name}-heading"),
+        tag("h2", heading, id=f"{name}-heading"),
         tag("p", f"{where}{experiment.summary}."),
         tag("h3", "Results"),
         scores(document),
@@ -175,23 +166,17 @@ def scores(document: Document) -> Markup:
     """Make one row per agent, then per algorithm: reward, share of its ceiling, columns."""
     agents = [(_swatch(agent), agent.scores) for agent in shown_agents(document.results)]
     rivals = [(n, each) for n, each in document.results["baselines"].items() if at(each, "reward")]
-    cells = [_columns(document, each) for _, each in agents]
-    columns = list(dict.fromkeys(column for each in cells for column in each))
+    columns = list(dict.fromkeys(name for _, each in agents for name in _columns(document, each)))
 
-    def rows(players: Sequence[tuple[str, AgentResults]]) -> list[Markup]:
-        return [
-            row(
-                name,
-                _reward(document, each) if "reward" in each else "not evaluated",
-                percent(each.get("share_of_ceiling")),
-                *(_columns(document, each).get(column, "") for column in columns),
-            )
-            for name, each in players
-        ]
+    def line(name: str, each: AgentResults) -> Markup:
+        reward = _reward(document, each) if "reward" in each else "not evaluated"
+        cells = _columns(document, each)
+        share = percent(each.get("share_of_ceiling"))
+        return row(name, reward, share, *(cells.get(column, "") for column in columns))
 
+    bodies = [[line(*player) for player in players] for players in (agents, rivals)]
     head = ["agent", "reward per episode", "share of its ceiling", *columns]
-    title = f"{document.experiment.title}: scores"
-    return table(title, head, rows(agents), rows(rivals), class_="scores")
+    return table(f"{document.experiment.title}: scores", head, *bodies, class_="scores")
 
 
 def _swatch(agent: ShownAgent) -> Markup:
@@ -207,31 +192,24 @@ def _reward(document: Document, scores: AgentResults) -> str:
 
 
 def _columns(document: Document, scores: AgentResults) -> dict[str, str]:
-    """Return the experiment's columns, and those that only some experiments record."""
-    experiment = document.experiment
+    """Return the experiment's columns, and those that only some experiments record.
+
+    “2” after “regret at exposure 1” says of what: a heading may be read alone.
+    """
     if "reward" not in scores:
         return {}
-    found = experiment.columns(scores)
-    cells = {
-        name: _cell(experiment.number, value)
-        for name, value in zip(_spelled_out(list(found)), found.values(), strict=True)
-    }
-    if known := at(scores, "on_training_contexts"):
-        cells["reward on training contexts"] = _reward(document, known)
+    found = document.experiment.columns(scores)
+    stem = next(iter(found), "").rpartition(" ")[0]
+    cells = {}
+    for name, value in found.items():
+        known = finite(value)
+        text = ABSENT if known is None else f"{known:{document.experiment.number}}"
+        cells[f"{stem} {name}" if name.isdecimal() else name] = text
+    if contexts := at(scores, "on_training_contexts"):
+        cells["reward on training contexts"] = _reward(document, contexts)
     if (share := finite(at(scores, "retrieval", "mean"))) is not None:
         cells["recall of the right class"] = f"{share:.1%}"
     return cells
-
-
-def _spelled_out(names: Sequence[str]) -> list[str]:
-    """Let “2” after “regret at exposure 1” say of what: a heading may be read alone."""
-    stem = names[0].rpartition(" ")[0] if names else ""
-    return [f"{stem} {name}" if name.isdecimal() else name for name in names]
-
-
-def _cell(form: str, value: object) -> str:
-    known = finite(value)
-    return ABSENT if known is None else f"{known:{form}}"
 
 
 def _notes(document: Document) -> Iterator[Markup]:
@@ -247,12 +225,8 @@ def _replay(document: Document) -> Iterator[Markup]:
     """Show it as an image: it can then neither run scripts nor restyle the page."""
     if document.replay is not None:
         data = base64.b64encode(document.replay).decode()
-        text = (
-            "Animated replay of two episodes in the same context: at the first exposure the agent"
-            " searches the maze, at the second it walks to the goal it remembers."
-        )
         yield tag("h3", "Replay")
-        image = tag("img", src=f"data:image/svg+xml;base64,{data}", alt=text)
+        image = tag("img", src=f"data:image/svg+xml;base64,{data}", alt=REPLAY)
         yield tag("figure", image, class_="replay")
 
 

@@ -79,33 +79,18 @@ def load_runs(paths: Sequence[Path]) -> Document:
     """Read runs of one experiment; those of the same agent are told apart by their folders."""
     opened = [open_run(path) for path in paths]
     times = Counter(run.agent for run in opened)
-    names = [
-        run.agent if times[run.agent] == 1 else f"{label(run.agent)} ({path.name})"
-        for path, run in zip(paths, opened, strict=True)
-    ]
     agents: dict[str, AgentResults] = {}
     origins = []
-    for path, run, name in zip(paths, opened, names, strict=True):
+    for path, run in zip(paths, opened, strict=True):
+        name = run.agent if times[run.agent] == 1 else f"{label(run.agent)} ({path.name})"
         agents[name], facts = _read_run(path, run)
         origins.append(Origin(label(name), to_dict(run.settings), facts))
-    results: Results = {
-        "experiment": opened[0].experiment.name,
-        "preset": "",
-        "command": "",
-        "version": "",
-        "commit": None,
-        "jax": "",
-        "device": "",
-        "settings": origins[0].settings,
-        "seconds": {},
-        "agents": agents,
-        "optimum": {},
-        "baselines": {},
-        "reference_lines": {},
-        "checks": [],
-    }
+    experiment = opened[0].experiment
+    results: Any = dict.fromkeys(("preset", "command", "version", "commit", "jax", "device"), "")
+    results |= {"experiment": experiment.name, "settings": origins[0].settings, "agents": agents}
+    results |= {"seconds": {}, "optimum": {}, "baselines": {}, "reference_lines": {}, "checks": []}
     replay = next((found for path in paths if (found := _replay(path)) is not None), None)
-    return Document(paths[0], opened[0].experiment, results, origins, replay)
+    return Document(paths[0], experiment, results, origins, replay)
 
 
 def _read_run(path: Path, opened: Opened) -> tuple[AgentResults, dict[str, Any]]:

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
-from reinstate.analysis.results import CheckRow, Results, Summary, SummaryPart
+from reinstate.analysis.results import Results, Summary, SummaryPart
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
 from reinstate.experiments.base import Experiment
@@ -55,21 +55,14 @@ def reproduce_all(
     parts = [_plan(name, preset, seeds, out) for name in dict.fromkeys(names)]
     found: dict[str, Results] = {}
     for place, part in enumerate(parts, 1):
-        name = part.experiment.name
-        elapsed = time.monotonic() - began
-        reporter.note(f"{name}, experiment {place} of {len(parts)}, {elapsed:.0f} s elapsed")
-        with _interruptions(name, len(found), len(parts)), _naming(name):
-            found[name] = part.results or reproduce(
-                part.experiment,
-                preset,
-                part.experiment.agents,
-                part.settings,
-                part.out,
-                reporter,
-                command=command,
-                resume=True,
+        ours, elapsed = part.experiment, time.monotonic() - began
+        reporter.note(f"{ours.name}, experiment {place} of {len(parts)}, {elapsed:.0f} s elapsed")
+        words: Any = {"command": command, "resume": True}
+        with _interruptions(ours.name, len(found), len(parts)), _naming(ours.name):
+            found[ours.name] = part.results or reproduce(
+                ours, preset, ours.agents, part.settings, part.out, reporter, **words
             )
-        reporter.note(_line(part, found[name]))
+        reporter.note(_line(part, found[ours.name]))
     summary = summarise(found, command)
     write_page([part.out for part in parts], out / "report.html")
     write_json(out / "summary.json", summary)
@@ -80,12 +73,11 @@ def _require_ours(out: Path) -> None:
     """Refuse a folder that cannot take everything, or has others' files in the way."""
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file: choose another --out")
-    for name in ("config.json", "results.json"):
-        if (out / name).exists():
-            raise UserError(
-                f"{out} holds a single run or experiment: choose another --out, such as the folder"
-                " above it"
-            )
+    if any((out / name).exists() for name in ("config.json", "results.json")):
+        raise UserError(
+            f"{out} holds a single run or experiment: choose another --out, such as the folder"
+            " above it"
+        )
     require_report(out / "report.html")
     require_replaceable(out / "summary.json")
 
@@ -99,27 +91,21 @@ def require_replaceable(path: Path) -> None:
 
 
 def _plan(name: str, preset: str, seeds: int | None, out: Path) -> Part:
+    """Find out what is left to do; new results may add agents to earlier ones but lose none."""
     experiment, folder = find_experiment(name), out / name
     with _naming(name):
         settings = experiment.preset(preset)
         if seeds is not None:
             settings = replace(settings, seeds=seeds)
         earlier = earlier_results(experiment, experiment.agents, settings, folder)
-        return Part(experiment, settings, folder, _if_finished(earlier, experiment, folder))
-
-
-def _if_finished(earlier: Results | None, experiment: Experiment, folder: Path) -> Results | None:
-    """Return earlier results if all agents are in them; new ones may add agents but lose none."""
-    have, want = set(earlier["agents"] if earlier else ()), set(experiment.agents)
-    if have >= want:
-        return earlier
-    if have - want:
-        others = ", ".join(sorted(have - want))
-        raise UserError(
-            f"{folder} holds results of other agents ({others}), which would be replaced: choose"
-            " another --out"
-        )
-    return None
+        have, want = set(earlier["agents"] if earlier else ()), set(experiment.agents)
+        if have - want and want - have:
+            others = ", ".join(sorted(have - want))
+            raise UserError(
+                f"{folder} holds results of other agents ({others}), which would be replaced:"
+                " choose another --out"
+            )
+        return Part(experiment, settings, folder, earlier if have >= want else None)
 
 
 @contextmanager
@@ -151,19 +137,11 @@ def _interruptions(name: str, done: int, total: int) -> Iterator[None]:
 
 def _line(part: Part, results: Results) -> str:
     """Say an experiment's result in one line."""
-    number = part.experiment.number
+    name, number, checks = part.experiment.name, part.experiment.number, results["checks"]
     rewards = [f"{n} {a['reward']['mean']:{number}}" for n, a in results["agents"].items()]
     verb = "already finished" if part.results else "finished"
-    seconds = results["seconds"]["total"]
-    return (
-        f"{part.experiment.name} {verb}: {', '.join(rewards)}; {_held(results['checks'])},"
-        f" {seconds:.0f} s"
-    )
-
-
-def _held(checks: Sequence[CheckRow]) -> str:
-    held = sum(check["holds"] for check in checks)
-    return f"{held} of {len(checks)} claims hold"
+    held = f"{sum(check['holds'] for check in checks)} of {len(checks)} claims hold"
+    return f"{name} {verb}: {', '.join(rewards)}; {held}, {results['seconds']['total']:.0f} s"
 
 
 def summarise(found: Mapping[str, Results], command: str) -> Summary:
@@ -186,17 +164,10 @@ def summarise(found: Mapping[str, Results], command: str) -> Summary:
     }
 
 
-def _part_of_summary(results: Results) -> SummaryPart:
-    return {
-        "preset": results["preset"],
-        "version": results["version"],
-        "commit": results["commit"],
-        "jax": results["jax"],
-        "device": results["device"],
-        "seconds": results["seconds"],
-        "agents": {
-            agent: {"reward": scores["reward"], "share_of_ceiling": scores["share_of_ceiling"]}
-            for agent, scores in results["agents"].items()
-        },
-        "checks": results["checks"],
+def _part_of_summary(results: Any) -> SummaryPart:
+    part: Any = {name: results[name] for name in SummaryPart.__annotations__}
+    part["agents"] = {
+        agent: {name: scores[name] for name in ("reward", "share_of_ceiling")}
+        for agent, scores in results["agents"].items()
     }
+    return cast(SummaryPart, part)
