@@ -1,10 +1,10 @@
-"""Training throughput: steps a second of one agent, compile time apart.
+"""Training throughput: steps per second of one agent, without compilation.
 
     python benchmarks/throughput.py --lanes 32 --seeds 4            # the quick preset, a CPU
     python benchmarks/throughput.py --lanes 2048 --seeds 3 --unroll 10  # the paper preset, a GPU
 
 Reports the best and the median of several epochs: on a shared machine the best is the machine's
-speed, and the gap between the two is the company it keeps.
+speed, and the gap between the two shows how busy it was.
 """
 
 import time
