@@ -23,12 +23,12 @@ TASKS: Registry[type[World]] = Registry("task", {})  # worlds that come without 
 
 def find_experiment(name: str) -> Experiment:
     """Look an experiment up; a task that has none gets one with defaults throughout."""
-    if name not in (known := experiment_names()):
-        raise UserError(nearest("experiment", name, known))
-    if name not in EXPERIMENTS:
+    if name in EXPERIMENTS:
+        experiment = _require(Experiment, "experiment", name, EXPERIMENTS[name])
+        return experiment if experiment.name == name else replace(experiment, name=name)
+    if name in TASKS:
         return Experiment(name, _require(type, "task", name, TASKS[name]))
-    experiment = _require(Experiment, "experiment", name, EXPERIMENTS[name])
-    return experiment if experiment.name == name else replace(experiment, name=name)
+    raise UserError(nearest("experiment", name, experiment_names()))
 
 
 def experiment_names() -> list[str]:
