@@ -17,15 +17,13 @@ W = TypeVar("W", bound=World)
 M = TypeVar("M", bound=Memory)
 
 MAX_SEED = 2**31 - 1  # seeds travel as int32
+KIND = "kind"  # under this name a memory that is no DND says what it is
 
 
 def require_seed(seed: int, name: str = "seed") -> None:
     """Refuse a seed that random numbers cannot start from."""
     if not 0 <= seed <= MAX_SEED:
         raise UserError(f"{name} must lie between 0 and {MAX_SEED}, not {seed}")
-
-
-KIND = "kind"  # under this name a memory that is no DND says what it is
 
 
 @dataclass(frozen=True)

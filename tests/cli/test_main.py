@@ -5,6 +5,7 @@ import importlib.metadata
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,11 +23,14 @@ from reinstate.cli import VERBS
 from reinstate.cli import list as list_verb
 from reinstate.cli.parsing import peek
 from reinstate.cli.tables import print_checks
-from reinstate.evaluation import Condition
+from reinstate.evaluation import Condition, Record
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
+from reinstate.files import write_json
+from reinstate.learner import TrainState
 from reinstate.memory import MEMORIES
-from reinstate.runs.run import Run
+from reinstate.runs.judge import Evaluator
+from reinstate.runs.run import Run, open_run
 from reinstate.runs.sinks import SINKS
 from reinstate.settings import Settings, to_dict
 from reinstate.tasks.bandits import BarcodeBandits
@@ -118,15 +122,12 @@ def test_help_of_evaluate(command: Command, line: str) -> None:
         assert text in said.out
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_completion(command: Command, tmp_path: Path, shell: str) -> None:
-    """A script knows verbs, experiments and flags."""
-    said = command(f"--tyro-write-completion {shell} script")
-    assert said == Said(0, "", "")
-    script = (tmp_path / "script").read_text()
-    for word in (*VERBS, *EXPERIMENTS, "task.num-arms", "learner.lanes", "skip-bad"):
-        assert word in script
-    assert command(f"--tyro-print-completion {shell}").out.rstrip() == script.rstrip()
+def test_completion(command: Command, tmp_path: Path) -> None:
+    """A script, written or printed, knows verbs, experiments and flags."""
+    assert command("--tyro-write-completion bash script") == Said(0, "", "")
+    for script in (tmp_path / "script").read_text(), command("--tyro-print-completion zsh").out:
+        for word in (*VERBS, *EXPERIMENTS, "task.num-arms", "learner.lanes", "skip-bad"):
+            assert word in script
 
 
 def test_list(command: Command) -> None:
@@ -187,7 +188,15 @@ def test_schema(command: Command) -> None:
     assert "checks" in schema["$defs"]["Results"]["properties"]
 
 
-def test_watch(command: Command, tmp_path: Path) -> None:
+def test_watch(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records: list[Record] = []  # played once: compiling is most of it
+    play = Evaluator.record
+
+    def record(self: Evaluator, state: TrainState) -> Record:
+        records[:] = records or [play(self, state)]
+        return records[0]
+
+    monkeypatch.setattr(Evaluator, "record", record)
     maze = "--task.height 3 --task.width 3 --task.steps 5 --task.num-contexts 2 --task.repeats 2"
     tiny = "--seeds 1 --network.hidden-size 4 --learner.lanes 2 --learner.epochs 1"
     said = command(f"train water-maze --out m {maze} {tiny} --evaluation.epochs 2")
@@ -259,48 +268,48 @@ def test_evaluate(command: Command, tmp_path: Path) -> None:
         assert text in said.out
 
 
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with its verdict."""
+    run = trained_run(tmp_path_factory.mktemp("judged") / "run")
+    evaluator = Evaluator(*open_run(run.path))
+    write_json(run.evaluation_path, evaluator.judge_run(run, evaluator.load(run)))
+    return run.path
+
+
 @pytest.mark.parametrize(
     "flags", ["--epochs 2", "--seed 99", "--checkpoint x/checkpoints/epoch-00002.safetensors"]
 )
-def test_evaluate_otherwise_keeps_the_verdict(command: Command, tmp_path: Path, flags: str) -> None:
-    trained_run(tmp_path / "x")
-    own = json.loads(command("evaluate x --json").out)
+def test_evaluate_otherwise_keeps_the_verdict(
+    command: Command, judged: Path, tmp_path: Path, flags: str
+) -> None:
+    shutil.copytree(judged, tmp_path / "x")
     before = contents(tmp_path)
-    said = command(f"evaluate x {flags} --json")
-    assert said.code == 0 and json.loads(said.out) != own
-    assert contents(tmp_path) == before
-    again = command(f"evaluate x {flags} --out other.json")
-    assert "x/evaluation.json is kept: it is about the run's own settings\n" in again.out
-    assert json.loads((tmp_path / "other.json").read_text()) == json.loads(said.out)
-    assert json.loads((tmp_path / "x" / "evaluation.json").read_text()) == own
+    said = command(f"evaluate x {flags} --out other.json")
+    assert "x/evaluation.json is kept: it is about the run's own settings\n" in said.out
+    after = dict(contents(tmp_path))
+    other = json.loads(after.pop(str(tmp_path / "other.json")))
+    own = json.loads(after[str(tmp_path / "x" / "evaluation.json")])
+    assert other.keys() == own.keys() and other != own
+    assert after == before
     assert_refused(command(f"evaluate x {flags} --out other.json"), "choose another --out")
 
 
-def test_evaluate_writes_what_reproduce_wrote(
+def _probes(settings: Settings) -> dict[str, Condition]:
+    """One that is compiled already, for training contexts."""
+    return {"plain": Condition(settings.task, settings.memory)}
+
+
+def test_reproduce_and_evaluate_again(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing of the richer verdict may vanish: training contexts, probes, milestones."""
+    """Nothing of a rich verdict may vanish: training contexts, probes, milestones."""
     rich = replace(BARCODE_BANDITS, milestones=(0.5, 1.0), probes=_probes)
     monkeypatch.setattr(BarcodeBandits, "for_evaluation", lambda world: replace(world, p_bad=0.2))
     monkeypatch.setitem(registry._registered["experiment"], "barcode-bandits", rich)
-    line = f"reproduce barcode-bandits --agents epl2rl --out r --checkpoint-every 2 {OPTIONS}"
+    line = f"reproduce barcode-bandits --agents epl2rl --out x --checkpoint-every 2 {OPTIONS}"
     said = command(line)
     assert said.code == 0, said.err
-    before = contents(tmp_path)
-    verdict = json.loads((tmp_path / "r" / "epl2rl" / "evaluation.json").read_text())
-    assert {"on_training_contexts", "milestones", "probes"} <= verdict.keys()
-    assert command("evaluate r/epl2rl").code == 0
-    assert contents(tmp_path) == before
-
-
-def _probes(settings: Settings) -> dict[str, Condition]:
-    return {"cleared": Condition(settings.task, settings.memory, 0.0)}
-
-
-def test_reproduce(command: Command, tmp_path: Path) -> None:
-    line = f"reproduce barcode-bandits --agents epl2rl --out x {OPTIONS}"
-    said = command(line)
-    assert said.code == 0
     assert "epl2rl: compiling\n" in said.err and "judging with frozen weights\n" in said.err
     assert re.search(r"^(holds|FAILS): epl2rl earns more than any agent", said.out, re.MULTILINE)
     assert "results.json and training-curves.png are in x\n" in said.out
@@ -312,6 +321,9 @@ def test_reproduce(command: Command, tmp_path: Path) -> None:
     assert_refused(command(line), "x is not empty: add --resume")
     said = command(f"{line} --resume --json")
     assert said.code == 0 and json.loads(said.out) == results
+    verdict = json.loads((tmp_path / "x" / "epl2rl" / "evaluation.json").read_text())
+    assert {"on_training_contexts", "milestones", "probes"} <= verdict.keys()
+    assert command("evaluate x/epl2rl").code == 0
     assert contents(tmp_path) == before
 
 

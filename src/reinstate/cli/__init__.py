@@ -33,7 +33,9 @@ VERBS = {  # each is a class of a module that is imported when it is asked for
     "pretrain": "train the embedder of Omniglot's drawings",
     "schema": "print the JSON Schema of results.json",
 }
-SHARED = {  # modules of several verbs; each other verb has one of its name
+SHARED = {  # verbs that are in the module of others; each other verb has one of its name
+    "reproduce": "train",
+    "watch": "evaluate",
     **dict.fromkeys(("report", "rejudge", "memory-as-input", "schema"), "recorded"),
     **dict.fromkeys(("fit-choices", "example-choices", "recover-choices"), "choices"),
 }

@@ -95,8 +95,8 @@ class FitChoices(Verb):
         return {**document, "out": str(self._folder)}
 
     def show(self, result: Any) -> None:
-        print_data(result["data"])
-        print_weights(result)
+        _print_data(result["data"])
+        _print_weights(result)
         made = "weights.csv, fit.json, choice-weights.png and stay.png (and .svg)"
         say(f"{made} are in {self._folder}")
         say_next(["reinstate", "recover-choices", "recovery"], "see how well weights are recovered")
@@ -180,7 +180,7 @@ def pairs(flag: str, words: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def print_data(data: dict[str, Any]) -> None:
+def _print_data(data: dict[str, Any]) -> None:
     """Say how much there is, and which state each action is taken to lead to."""
     things = {n: data[n] for n in ("participants", "sessions", "episodes")}
     counts = [f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in things.items()]
@@ -189,7 +189,7 @@ def print_data(data: dict[str, Any]) -> None:
     say(f"taken as common: {', '.join(led)}")
 
 
-def print_weights(document: ChoiceFit) -> None:
+def _print_weights(document: ChoiceFit) -> None:
     """Print one row per weight: mean over participants with its interval, and p, by part."""
     group, tested = document["group"], document["model"] != "hierarchical"
     columns = [name for part in group for name in (f"{part} [95%]", "p")[: 1 + tested]]
@@ -198,15 +198,13 @@ def print_weights(document: ChoiceFit) -> None:
         [name, *(cell for part in group for cell in _cells(document, part, name)[: 1 + tested])]
         for name in names
     ]
-    print_table(_title(document), ["weight"], columns, [row for row in rows if any(row[1:])])
-
-
-def _title(document: ChoiceFit) -> str:
-    if document["model"] == "hierarchical":
-        return "group mean, and where it lies with 95% probability"
-    if document["data"]["participants"] == 1:
-        return "weights of the only participant; p of z"
-    return "mean weights over participants; p of Student's t"
+    if not tested:
+        title = "group mean, and where it lies with 95% probability"
+    elif document["data"]["participants"] == 1:
+        title = "weights of the only participant; p of z"
+    else:
+        title = "mean weights over participants; p of Student's t"
+    print_table(title, ["weight"], columns, [row for row in rows if any(row[1:])])
 
 
 def _cells(document: ChoiceFit, part: str, name: str) -> tuple[str, str]:

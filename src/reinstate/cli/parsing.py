@@ -1,5 +1,6 @@
 """tyro's subcommands, help and errors, as this command wants them. Light: help must come fast."""
 
+import argparse
 import contextlib
 import io
 import re
@@ -8,7 +9,6 @@ import sys
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Annotated, Any, Union
 
 import tyro
@@ -102,10 +102,6 @@ def _one_line(box: str, verb: str) -> str:
 
 def peek(arguments: list[str], flag: str, default: str) -> str:
     """Return a flag's value before the rest can be parsed."""
-    value = default
-    for this, following in pairwise([*arguments, default]):
-        if this == flag:
-            value = following
-        elif this.startswith(f"{flag}="):
-            value = this.removeprefix(f"{flag}=")
-    return value
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument(flag, dest="value", nargs="?", default=default, const=default)
+    return str(parser.parse_known_args(arguments)[0].value)

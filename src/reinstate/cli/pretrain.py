@@ -50,7 +50,11 @@ class Pretrain(Verb):
         reporter = Reporter()
         if self.download:
             download(self.images, reporter)
-        drawn = _drawn(self.images, reporter)
+        background, evaluation = (
+            load_drawings(split, self.images, reporter=reporter).images
+            for split in ("background", "evaluation")
+        )
+        drawn = Drawn(background, evaluation, load_one_shot_runs(self.images))
         pretrain(self.settings, drawn, self.out, reporter, self.resume, command)
         return {"run": str(self.out), **read_json(self.out / "card.json")}
 
@@ -72,14 +76,6 @@ class Pretrain(Verb):
             raise UserError(nearest("preset", preset, PRESETS))
         out = Path("runs") / f"omniglot-{preset}"
         return cls, cls(settings=PRESETS[preset], preset=preset, out=out)
-
-
-def _drawn(images: Path | None, reporter: Reporter) -> Drawn:
-    background, evaluation = (
-        load_drawings(split, images, reporter=reporter).images
-        for split in ("background", "evaluation")
-    )
-    return Drawn(background, evaluation, load_one_shot_runs(images))
 
 
 def print_card(card: dict[str, Any]) -> None:

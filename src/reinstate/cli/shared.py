@@ -28,7 +28,6 @@ Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]
 Names = Annotated[tuple[str, ...], shown("NAME …")]
 NewFile = Annotated[Path | None, shown("FILE", "")]
 RunFolder = Annotated[Path, Positional, shown("RUN")]
-Hidden = Annotated[str, Fixed, Suppress]  # known before the options are parsed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +65,7 @@ class OnTask(Verb):
     """A verb on an experiment, which comes before the options: they depend on it."""
 
     first: ClassVar = "an experiment"
-    name: Hidden  # of the experiment
+    name: Annotated[str, Fixed, Suppress]  # of the experiment
 
     @property
     def experiment(self) -> Experiment:

@@ -24,11 +24,10 @@ def say(text: str, hang: int = 4) -> None:
     """
     console = Console(highlight=False)
     lines = wrap(text, console.width, hang) if console.is_terminal else [text]
-    for number, line in enumerate(lines):
+    for line in lines:
         shown = Text(line)
-        if number == 0:
-            for word, colour in COLOURS.items():
-                shown.highlight_regex(f"^{word}(?=:)", colour)
+        for word, colour in COLOURS.items():
+            shown.highlight_regex(f"^{word}(?=:)", colour)
         console.print(shown, soft_wrap=True)
 
 

@@ -160,46 +160,33 @@ def _add_round(
         ]
         document["trials"] += trials
     for trial, per_seed in zip(trials, scores.reward.tolist(), strict=True):
-        trial["agents"][agent] = _score(per_seed)
-
-
-def _score(per_seed: list[float]) -> Score:
-    """Return the mean reward over seeds, None where a seed failed."""
-    kept = [reward if np.isfinite(reward) else None for reward in per_seed]
-    return {"reward": None if None in kept else float(np.mean(per_seed)), "per_seed": kept}
+        kept = [reward if math.isfinite(reward) else None for reward in per_seed]
+        reward = None if None in kept else float(np.mean(per_seed))
+        trial["agents"][agent] = {"reward": reward, "per_seed": kept}
 
 
 def ranked(trials: Sequence[Trial], agent: str) -> list[Trial]:
     """Sort the trials that an agent has done, the best first, failed ones last."""
+    done = [trial for trial in trials if agent in trial["agents"]]  # of equals, the first drawn
+    return sorted(done, key=lambda trial: worth(trial["agents"][agent]), reverse=True)
 
-    def goodness(trial: Trial) -> float:
-        reward = trial["agents"][agent]["reward"]
-        return -math.inf if reward is None else reward
 
-    done = [trial for trial in trials if agent in trial["agents"]]
-    return sorted(done, key=goodness, reverse=True)  # stable: of equals, the one drawn first
+def worth(score: Score | None) -> float:
+    """Return the reward, or minus infinity for what failed."""
+    return -math.inf if score is None or score["reward"] is None else score["reward"]
 
 
 def _summary(trials: list[Trial], settings: Settings, agents: Sequence[str]) -> dict[str, Any]:
     """Name the best for the first agent, and rank it and the preset for every agent."""
-    best = ranked(trials, agents[0])[0]
+    chosen = ranked(trials, agents[0])[0]
+    score, setting = chosen["agents"][agents[0]], chosen["setting"]
+    options = as_options(rates_of(Candidate(**setting), settings.learner))
+    best: Best = {"number": chosen["number"], "setting": setting, **score, "options": options}
     names = [name for trial in trials for name in trial["agents"]]
     return {
         "rounds": 1 + max(trial["round"] for trial in trials),
-        "best": _best(best, agents[0], settings),
-        "standing": {name: _standing(trials, name, best) for name in dict.fromkeys(names)},
-    }
-
-
-def _best(trial: Trial, agent: str, settings: Settings) -> Best | None:
-    score = trial["agents"][agent]
-    if score["reward"] is None:
-        return None
-    return {
-        "number": trial["number"],
-        "setting": trial["setting"],
-        **score,
-        "options": as_options(rates_of(Candidate(**trial["setting"]), settings.learner)),
+        "best": None if score["reward"] is None else best,
+        "standing": {name: _standing(trials, name, chosen) for name in dict.fromkeys(names)},
     }
 
 

@@ -23,7 +23,7 @@ from reinstate.files import write_json
 from reinstate.learner import A2C
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
-from reinstate.tuning.search import SCORE, Asked, earlier, search
+from reinstate.tuning.search import SCORE, Asked, earlier, search, worth
 
 VARIABLE = {  # name → the part of Settings that has it
     "hidden_size": "network",
@@ -91,7 +91,11 @@ def study(
     asked: Asked, wanted: Study, out: Path, reporter: Reporter, *, command: str
 ) -> StudyDocument:
     """Search at each combination that Optuna proposes; its value is the best reward found there."""
-    optuna = _optuna()
+    try:
+        import optuna
+    except ImportError:
+        needed = 'pip install "reinstate[tune]", or leave it out'
+        raise UserError(f"--optuna needs Optuna: {needed}") from None
     for name, choices in wanted.vary.items():
         for choice in choices:
             with_values(asked, {name: choice}).require_possible()
@@ -108,7 +112,7 @@ def study(
         found = search(with_values(asked, values), out / folder, reporter, command=command)
         _add_trial(document, values, folder, found)
         write_json(out / "search.json", document)
-        return _reward(found)
+        return worth(found["best"])
 
     _optimize(optuna, out / "journal.log", wanted, asked.search.seed, run)
     return document
@@ -119,23 +123,8 @@ def _add_trial(document: StudyDocument, values: Values, folder: str, found: Sear
     kept = {"best": found["best"], "standing": found["standing"], "seconds": found["seconds"]}
     rows = [row for row in document["studied"] if row["folder"] != folder]
     rows.append(cast(Studied, {"values": values, "folder": folder, **kept}))
-    rows.sort(key=_reward, reverse=True)
+    rows.sort(key=lambda row: worth(row["best"]), reverse=True)
     document["studied"], document["best"] = rows, rows[0]
-
-
-def _reward(row: Studied | SearchDocument) -> float:
-    """Return the best reward of a search; a search that found nothing finite comes last."""
-    reward = row["best"] and row["best"]["reward"]
-    return -math.inf if reward is None else reward
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError:
-        needed = 'pip install "reinstate[tune]", or leave it out'
-        raise UserError(f"--optuna needs Optuna: {needed}") from None
-    return optuna
 
 
 def _optimize(
@@ -150,9 +139,9 @@ def _optimize(
         direction="maximize",
         load_if_exists=True,
     )
-    # A sampler starts from its seed in every call: a later call must not repeat an earlier one.
-    known.sampler = optuna.samplers.TPESampler(seed=seed + len(known.trials))
-    _enqueue(optuna, known, wanted)
+
+    def in_state(*names: str) -> list[Any]:
+        return [t for t in known.get_trials(deepcopy=False) if t.state.name in names]
 
     def objective(trial: Any) -> float:
         values = {name: trial.suggest_categorical(name, c) for name, c in wanted.vary.items()}
@@ -161,32 +150,21 @@ def _optimize(
             raise optuna.TrialPruned("no setting stayed finite")
         return reward
 
-    # Proposals may repeat, so only the waiting trials tell which combinations are left.
-    waiting = _in_state(optuna, known, "WAITING")
-    finished = _in_state(optuna, known, "COMPLETE", "PRUNED")
-    left = len(waiting) if wanted.exhaustive else wanted.trials - len(finished)
-    if left > 0:
-        known.optimize(objective, n_trials=left)
-
-
-def _in_state(optuna: Any, known: Any, *names: str) -> list[Any]:
-    states = tuple(optuna.trial.TrialState[name] for name in names)
-    trials: list[Any] = known.get_trials(deepcopy=False, states=states)
-    return trials
-
-
-def _enqueue(optuna: Any, known: Any, wanted: Study) -> None:
-    """Queue what comes before any proposal: the trial that an interrupted call was at, which would
-    otherwise count as done, and every combination if there are enough trials.
-    """
-    settled = [trial.params for trial in _in_state(optuna, known, "COMPLETE", "PRUNED")]
-    waiting = _in_state(optuna, known, "WAITING")
-    settled += [trial.system_attrs.get("fixed_params") for trial in waiting]
-    killed, stopped = (_in_state(optuna, known, name) for name in ("RUNNING", "FAIL"))
-    due = [trial.params for trial in (*killed, *stopped)]
+    # A sampler starts from its seed in every call: a later call must not repeat an earlier one.
+    known.sampler = optuna.samplers.TPESampler(seed=seed + len(known.trials))
+    # Before any proposal comes the trial that an interrupted call was at, which would otherwise
+    # count as done, and every combination if there are enough trials.
+    finished, killed = in_state("COMPLETE", "PRUNED"), in_state("RUNNING")
+    settled = [trial.params for trial in finished]
+    settled += [trial.system_attrs.get("fixed_params") for trial in in_state("WAITING")]
+    due = [trial.params for trial in (*killed, *in_state("FAIL"))]
     for trial in killed:
         known.tell(trial.number, state=optuna.trial.TrialState.FAIL)
     for values in due + wanted.due():
         if values and values not in settled:
             known.enqueue_trial(values)
             settled.append(values)
+    # Proposals may repeat, so only the waiting trials tell which combinations are left.
+    left = len(in_state("WAITING")) if wanted.exhaustive else wanted.trials - len(finished)
+    if left > 0:
+        known.optimize(objective, n_trials=left)
