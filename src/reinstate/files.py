@@ -34,13 +34,13 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
+def disk_errors(path: Path, advice: str = "what was saved before is kept") -> Iterator[None]:
     """Turn a full or read-only disk, which is the user's to mend, into one line."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UserError(f"cannot write {path}: {reason}; what was saved before is kept") from None
+        raise UserError(f"cannot write {path}: {reason}; {advice}") from None
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -26,30 +26,26 @@ class Archive(NamedTuple):
 
     address: str  # below the distribution's folder `python`
     places: tuple[str, ...]  # archives and folders that may hold it, below a user's folder
-    globs: tuple[str, ...]  # where in an unpacked folder its files lie
+    glob: str  # where in an unpacked folder its files lie
     pattern: str  # the paths that count, as seen from that folder
     sha256: str  # over the bytes of those files, in the order of their paths
 
 
 DRAWING = r"[^/]+/character\d\d/\d{4}_\d\d\.png"
-DRAWING_GLOBS = ("*/character[0-9][0-9]/*",)
 RUN_FILE = r"run\d\d/(class_labels\.txt|test/item\d\d\.png|training/class\d\d\.png)"
-RUN_GLOBS = ("run[0-9][0-9]/*", "run[0-9][0-9]/*/*")
+
+
+def _drawings(name: str, sha256: str) -> Archive:
+    places = (f"{name}.zip", name)
+    return Archive(f"{name}.zip", places, "*/character[0-9][0-9]/*", DRAWING, sha256)
+
 
 ARCHIVES = {
-    "background": Archive(
-        "images_background.zip",
-        ("images_background.zip", "images_background"),
-        DRAWING_GLOBS,
-        DRAWING,
-        "b38e1a99da123d983059b091375d7270c294113555d7036a950dc89b3250b80f",
+    "background": _drawings(
+        "images_background", "b38e1a99da123d983059b091375d7270c294113555d7036a950dc89b3250b80f"
     ),
-    "evaluation": Archive(
-        "images_evaluation.zip",
-        ("images_evaluation.zip", "images_evaluation"),
-        DRAWING_GLOBS,
-        DRAWING,
-        "4cee9ec535395b4f7eb89b9e352656aebf0972a41fe46139f4238eb23b022f8b",
+    "evaluation": _drawings(
+        "images_evaluation", "4cee9ec535395b4f7eb89b9e352656aebf0972a41fe46139f4238eb23b022f8b"
     ),
     "one-shot runs": Archive(
         "one-shot-classification/all_runs.zip",
@@ -63,7 +59,7 @@ ARCHIVES = {
             "one-shot-classification",
             ".",  # run01 … run20 side by side, as the archive unpacks them
         ),
-        RUN_GLOBS,
+        "run[0-9][0-9]/**/*",
         RUN_FILE,
         "4b25adf560e58d2f2bff669331338d7770b5a382b1dff3d03281e74f40638704",
     ),
@@ -121,7 +117,11 @@ def read_archive(name: str, path: Path) -> dict[str, bytes]:
         raise UserError(f"{path} holds no Omniglot images ({name}): fetch it again")
     files = dict(sorted(files.items()))
     if archive.pattern == DRAWING:
-        _require_drawers(path, files)
+        for character, count in Counter(name.rpartition("/")[0] for name in files).items():
+            if count != DRAWERS:
+                raise UserError(
+                    f"{path}: {character} has {count} drawings, not {DRAWERS}; fetch it again"
+                )
     if content_sha256(files) != archive.sha256:
         raise UserError(
             f"{path} does not hold the public Omniglot images ({name}): its checksum differs;"
@@ -132,19 +132,7 @@ def read_archive(name: str, path: Path) -> dict[str, bytes]:
 
 def content_sha256(files: dict[str, bytes]) -> str:
     """Hash what the files hold, however they were packed."""
-    digest = hashlib.sha256()
-    for name in sorted(files):
-        digest.update(files[name])
-    return digest.hexdigest()
-
-
-def _require_drawers(path: Path, files: dict[str, bytes]) -> None:
-    counts = Counter(name.rpartition("/")[0] for name in files)
-    for character, count in counts.items():
-        if count != DRAWERS:
-            raise UserError(
-                f"{path}: {character} has {count} drawings, not {DRAWERS}; fetch it again"
-            )
+    return hashlib.sha256(b"".join(files[name] for name in sorted(files))).hexdigest()
 
 
 def _read_zip(path: Path, archive: Archive) -> dict[str, bytes]:
@@ -157,9 +145,8 @@ def _read_zip(path: Path, archive: Archive) -> dict[str, bytes]:
             for entry in zipped.infolist():
                 match = pattern.fullmatch(entry.filename)
                 if match:
-                    _require_few(path, files)
                     with zipped.open(entry) as file:
-                        files[match[1]] = _read_small(file, path, entry.filename)
+                        files[match[1]] = _read_drawing(file, path, entry.filename, len(files))
     # zipfile raises a RuntimeError for passwords and unknown methods.
     except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, ValueError, OSError) as error:
         raise UserError(
@@ -171,10 +158,9 @@ def _read_zip(path: Path, archive: Archive) -> dict[str, bytes]:
 def _read_folder(path: Path, archive: Archive) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for name in _listing(path, archive):
-        _require_few(path, files)
         try:
             with open(path / name, "rb") as file:
-                files[name] = _read_small(file, path, name)
+                files[name] = _read_drawing(file, path, name, len(files))
         except OSError as error:
             raise UserError(f"{path / name} cannot be read: {error.strerror or error}") from None
     return files
@@ -182,19 +168,15 @@ def _read_folder(path: Path, archive: Archive) -> dict[str, bytes]:
 
 def _listing(folder: Path, archive: Archive) -> list[str]:
     """List the data set's files in an unpacked folder; none if there is no such folder."""
-    found = (path for glob in archive.globs for path in folder.glob(glob))
-    names = (path.relative_to(folder).as_posix() for path in found)
+    names = (path.relative_to(folder).as_posix() for path in folder.glob(archive.glob))
     return [name for name in names if re.fullmatch(archive.pattern, name)]
 
 
-def _read_small(file: IO[bytes], path: Path, name: str) -> bytes:
-    """Read a file, but no more than a drawing can have: the archive may be anything."""
+def _read_drawing(file: IO[bytes], path: Path, name: str, read_before: int) -> bytes:
+    """Read a file, but no more than Omniglot can have: the archive may be anything."""
+    if read_before >= MOST_FILES:
+        raise UserError(f"{path} holds too many files to be Omniglot; fetch it again")
     content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise UserError(f"{path}: {name} is too large for a drawing; fetch the archive again")
     return content
-
-
-def _require_few(path: Path, files: dict[str, bytes]) -> None:
-    if len(files) >= MOST_FILES:
-        raise UserError(f"{path} holds too many files to be Omniglot; fetch it again")

@@ -9,21 +9,14 @@ import shutil
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from reinstate.errors import UserError
-from reinstate.omniglot.archives import (
-    ARCHIVES,
-    VARIABLE,
-    cache_folder,
-    find_archive,
-    named_folder,
-    read_archive,
-)
+from reinstate.files import disk_errors
+from reinstate.omniglot import archives
+from reinstate.omniglot.archives import ARCHIVES, VARIABLE, read_archive
 from reinstate.runs.progress import Reporter
 
 PUBLIC = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
@@ -31,18 +24,19 @@ PATIENCE = 30.0  # seconds without a byte
 CHUNK = 1 << 16
 LARGEST_ARCHIVE = 100_000_000  # bytes; the largest has some ten million
 BY_HAND = f"or fetch it by hand and set {VARIABLE} to its folder"
+MEND = f"mend it, or set {VARIABLE} to another folder"
 
 
 def download(
     to: Path | None = None, reporter: Reporter | None = None, base_url: str = PUBLIC
 ) -> Path:
     """Fetch the archives that a folder lacks (by default the one where they are looked for)."""
-    folder = named_folder(to) or cache_folder()
+    folder = archives.named_folder(to) or archives.cache_folder()
     reporter = reporter or Reporter()
-    with _disk_errors(folder):
+    with disk_errors(folder, MEND):
         folder.mkdir(parents=True, exist_ok=True)
     for name, archive in ARCHIVES.items():
-        found = find_archive(name, folder)
+        found = archives.find_archive(name, folder)
         if found is None:
             _fetch(name, f"{base_url}/{archive.address}", folder / archive.places[0], reporter)
         else:
@@ -63,49 +57,32 @@ def _fetch(name: str, url: str, target: Path, reporter: Reporter) -> None:
             f"what came from {url} is not the public archive and was deleted: repeat to start"
             f" over, {BY_HAND}"
         ) from None
-    with _disk_errors(target):
+    with disk_errors(target, MEND):
         part.replace(target)
 
 
 def _transfer(url: str, part: Path, reporter: Reporter) -> None:
-    """Fetch what is missing of a file."""
-    have = part.stat().st_size if part.exists() else 0
-    try:
-        response = _ask(url, have)
-    except _NothingToContinue as answer:
-        if answer.total == have:
-            return
-        part.unlink()  # longer than the archive, so no part of it
-        response, have = _ask(url, 0), 0
+    """Fetch what is missing of a file, with a bar in a terminal."""
+    done = part.stat().st_size if part.exists() else 0
+    response = _ask(url, done)
+    if response is None:
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
+    bar = Progress(*columns, console=reporter.console, disable=not reporter.console.is_terminal)
     with response:
         if response.status != http.client.PARTIAL_CONTENT:
-            have = 0  # the server ignores ranges and sends all of it
+            done = 0  # the server sends all of it
         length = response.headers.get("Content-Length", "")
-        total = have + int(length) if length.isdecimal() else None
-        _require_room(part, (total or 0) - have)
-        with _disk_errors(part), open(part, "ab" if have else "wb") as file:
-            _copy(url, response, file, have, total, reporter)
-
-
-def _copy(
-    url: str,
-    response: http.client.HTTPResponse,
-    file: IO[bytes],
-    done: int,
-    total: int | None,
-    reporter: Reporter,
-) -> None:
-    """Append what comes to a file that holds `done` bytes, with a bar in a terminal."""
-    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
-    hidden = not reporter.console.is_terminal
-    with Progress(*columns, console=reporter.console, disable=hidden) as progress:
-        task = progress.add_task(url.rpartition("/")[2], total=total, completed=done)
-        for chunk in _chunks(url, response):
-            file.write(chunk)
-            done += len(chunk)
-            progress.update(task, completed=done)
-            if done > LARGEST_ARCHIVE:
-                return  # something else, which the check will refuse
+        total = done + int(length) if length.isdecimal() else None
+        _require_room(part, (total or 0) - done)
+        with disk_errors(part, MEND), open(part, "ab" if done else "wb") as file, bar:
+            task = bar.add_task(url.rpartition("/")[2], total=total, completed=done)
+            for chunk in _chunks(url, response):
+                file.write(chunk)
+                done += len(chunk)
+                bar.update(task, completed=done)
+                if done > LARGEST_ARCHIVE:
+                    return  # something else, which the check will refuse
     if total is not None and done < total:
         raise _broken(url, f"broke off after {done} of {total} bytes")
 
@@ -122,15 +99,8 @@ def _chunks(url: str, response: http.client.HTTPResponse) -> Iterator[bytes]:
         yield chunk
 
 
-class _NothingToContinue(Exception):
-    """The server has no bytes beyond those that are here already."""
-
-    def __init__(self, total: int | None) -> None:
-        self.total = total
-
-
-def _ask(url: str, have: int) -> http.client.HTTPResponse:
-    """Request the bytes after the first `have`."""
+def _ask(url: str, have: int) -> http.client.HTTPResponse | None:
+    """Request the bytes after the first `have` (all, if there are fewer); None: there are none."""
     headers = {"User-Agent": "reinstate"}
     if have:
         headers["Range"] = f"bytes={have}-"
@@ -141,7 +111,7 @@ def _ask(url: str, have: int) -> http.client.HTTPResponse:
         with error:
             if have and error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
                 total = error.headers.get("Content-Range", "").rpartition("/")[2]
-                raise _NothingToContinue(int(total) if total.isdecimal() else None) from None
+                return None if total == str(have) else _ask(url, 0)
             raise _broken(url, f"the server says {error.code} {error.reason}") from None
     except urllib.error.URLError as error:
         raise _broken(url, str(error.reason)) from None
@@ -161,14 +131,3 @@ def _require_room(part: Path, missing: int) -> None:
             f"{part.parent} has {free / 1e6:.1f} MB left, and {part.stem} needs"
             f" {missing / 1e6:.1f} MB: make room, or set {VARIABLE} to another folder"
         )
-
-
-@contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(
-            f"cannot write {path}: {reason}; mend it, or set {VARIABLE} to another folder"
-        ) from None

@@ -111,7 +111,7 @@ class Convolution(eqx.Module):
 class Embedder(eqx.Module):
     """A network from drawings to unit vectors."""
 
-    layers: tuple[Convolution, Convolution, Convolution, Convolution]
+    layers: tuple[Convolution, ...]  # four
     weight: Array  # (features, embedding_size)
     bias: Array  # (embedding_size,)
     settings: Convolutions = eqx.field(static=True)
@@ -121,11 +121,10 @@ class Embedder(eqx.Module):
         first, second = settings.channels
         *keys, last = jax.random.split(key, 5)
         sizes = ((1, first), (first, first), (first, second), (second, second))
-        a, b, c, d = (
+        self.layers = tuple(
             Convolution(*size, settings.norm_groups, key=key)
             for size, key in zip(sizes, keys, strict=True)
         )
-        self.layers = (a, b, c, d)
         features = (SIZE // 4) ** 2 * second
         shape = (features, settings.embedding_size)
         self.weight = jax.random.normal(last, shape) / math.sqrt(features)
@@ -195,18 +194,13 @@ def embed(embedder: Embedder, images: np.ndarray) -> np.ndarray:
 
 def rounded(embedder: Embedder) -> Embedder:
     """Round the weights to half precision, as a file keeps them."""
-    half = lambda x: x.astype(jnp.float16).astype(jnp.float32)  # noqa: E731
-    return jax.tree.map(half, embedder)
+    return jax.tree.map(lambda x: x.astype(jnp.float16).astype(jnp.float32), embedder)
 
 
 def save_embedder(path: Path, embedder: Embedder) -> None:
     """Write weights in half precision, and settings."""
-    arrays = {
-        jax.tree_util.keystr(where): np.asarray(leaf, np.float16)
-        for where, leaf in jax.tree.leaves_with_path(embedder)
-    }
-    settings = json.dumps(dataclasses.asdict(embedder.settings))
-    write_arrays(path, arrays, {FORMAT: settings})
+    arrays = {name: np.asarray(leaf, np.float16) for name, leaf in _by_name(embedder).items()}
+    write_arrays(path, arrays, {FORMAT: json.dumps(dataclasses.asdict(embedder.settings))})
 
 
 def load_embedder(path: Path | None = None) -> Embedder:
@@ -217,23 +211,22 @@ def load_embedder(path: Path | None = None) -> Embedder:
     arrays, metadata = read_arrays(path, "restore it or name another")
     if FORMAT not in metadata:
         raise UserError(f"{path} holds no embedder: name an embedder.safetensors")
-    settings = _read_settings(path, metadata[FORMAT])
+    try:
+        values = json.loads(metadata[FORMAT])
+        first, second = (int(channels) for channels in values["channels"])
+    except (ValueError, TypeError, KeyError):
+        raise UserError(f"{path} has broken settings: restore it or name another") from None
+    settings: Convolutions = from_dict(Convolutions, {**values, "channels": (first, second)})
     template = eqx.filter_eval_shape(Embedder, settings, key=jax.random.key(0))
-    wanted = {jax.tree_util.keystr(w): leaf for w, leaf in jax.tree.leaves_with_path(template)}
+    wanted = _by_name(template)
     if {n: a.shape for n, a in arrays.items()} != {n: a.shape for n, a in wanted.items()}:
         raise UserError(f"{path} does not hold the weights that its settings ask for: restore it")
     leaves = [jnp.asarray(arrays[name], jnp.float32) for name in wanted]
     return jax.tree.unflatten(jax.tree.structure(template), leaves)
 
 
-def _read_settings(path: Path, text: str) -> Convolutions:
-    try:
-        values = json.loads(text)
-        first, second = (int(c) for c in values["channels"])
-    except (ValueError, TypeError, KeyError):
-        raise UserError(f"{path} has broken settings: restore it or name another") from None
-    settings: Convolutions = from_dict(Convolutions, {**values, "channels": (first, second)})
-    return settings
+def _by_name(embedder: Embedder) -> dict[str, Array]:
+    return {jax.tree_util.keystr(at): leaf for at, leaf in jax.tree.leaves_with_path(embedder)}
 
 
 def packaged_file(name: str) -> Path:

@@ -78,22 +78,14 @@ def _draw(rng: np.random.Generator, shape: tuple[int, ...], total: int, few: int
 
 def table(embeddings: np.ndarray, trials: int, seed: int) -> list[dict[str, Any]]:
     """Run Kaiser's four tests by both rules, as rows for a card."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for (way, shot), published in KAISER.items():
         rules: tuple[Rule, ...] = ("nearest",) if shot == 1 else ("nearest", "class-mean")
         for rule in rules:
             found = accuracy(embeddings, way, shot, trials, seed, rule)
-            rows.append(
-                {
-                    "way": way,
-                    "shot": shot,
-                    "rule": rule,
-                    "accuracy": found.mean,
-                    "standard_error": found.error,
-                    "trials": trials,
-                    "kaiser_2017": published,
-                }
-            )
+            test = {"way": way, "shot": shot, "rule": rule}
+            share = {"accuracy": found.mean, "standard_error": found.error}
+            rows.append({**test, **share, "trials": trials, "kaiser_2017": published})
     return rows
 
 

@@ -1,7 +1,6 @@
 """Omniglot's drawings as arrays: read, checked, shrunk by area, and cached."""
 
 import io
-from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from functools import cache
 from pathlib import Path
@@ -12,14 +11,8 @@ from numpy.typing import NDArray
 
 from reinstate.errors import UserError, nearest
 from reinstate.files import write_atomically
-from reinstate.omniglot.archives import (
-    ARCHIVES,
-    DRAWERS,
-    cache_folder,
-    named_folder,
-    read_archive,
-    require_archive,
-)
+from reinstate.omniglot import archives
+from reinstate.omniglot.archives import ARCHIVES, DRAWERS, read_archive, require_archive
 from reinstate.runs.progress import Reporter
 
 SPLITS = ("background", "evaluation")
@@ -31,7 +24,6 @@ class Drawings(NamedTuple):
     """All drawings of one split of the data set, by character."""
 
     images: NDArray[np.uint8]  # (characters, drawers, size, size), ink: 0 is paper
-    alphabets: list[str]  # of each character
     characters: list[str]  # "Alphabet/characterNN", sorted: the order of axis 0 everywhere
 
 
@@ -50,16 +42,19 @@ def load_drawings(
     if split not in SPLITS:
         raise UserError(nearest("split", split, SPLITS))
     _require_size(size)
-    if named_folder(where):  # must hold the images, even if their decoded form is cached
+    if archives.named_folder(where):  # must hold the images, even if their decoded form is cached
         require_archive(split, where)
-    kept = cache_folder() / f"{split}-{ARCHIVES[split].sha256[:16]}-{size}.{KEPT}.npz"
+    name = f"{split}-{ARCHIVES[split].sha256[:16]}-{size}.{KEPT}.npz"
+    kept = archives.cache_folder() / name
     drawings = _read_kept(kept, size)
     if drawings is None:
         found = require_archive(split, where)
         with reporter.working(f"reading {found}") if reporter else nullcontext():
             drawings = _read_drawings(split, found, size)
+        buffer, characters = io.BytesIO(), np.array(drawings.characters)
+        np.savez_compressed(buffer, images=drawings.images, characters=characters)
         with suppress(UserError):  # a cache that cannot be written only costs time
-            _keep(kept, drawings)
+            write_atomically(kept, buffer.getvalue())
     return drawings
 
 
@@ -99,19 +94,14 @@ def _require_size(size: int) -> None:
 
 def _read_drawings(split: str, path: Path, size: int) -> Drawings:
     files = read_archive(split, path)
-    images = _decode(path, files.items(), size).reshape(-1, DRAWERS, size, size)
+    images = _decode(path, files, size).reshape(-1, DRAWERS, size, size)
     # Files come in the order of their paths, DRAWERS per character.
-    names = [name.rpartition("/")[0] for name in list(files)[::DRAWERS]]
-    return _drawings(images, names)
+    return Drawings(images, [name.rpartition("/")[0] for name in list(files)[::DRAWERS]])
 
 
-def _drawings(images: NDArray[np.uint8], characters: list[str]) -> Drawings:
-    return Drawings(images, [name.partition("/")[0] for name in characters], characters)
-
-
-def _decode(path: Path, files: Iterable[tuple[str, bytes]], size: int) -> NDArray[np.uint8]:
+def _decode(path: Path, files: dict[str, bytes], size: int) -> NDArray[np.uint8]:
     # One by one: in full size the drawings of a split would take a gigabyte.
-    return np.stack([shrink(_ink(path, name, content), size) for name, content in files])
+    return np.stack([shrink(_ink(path, name, content), size) for name, content in files.items()])
 
 
 def _ink(path: Path, name: str, content: bytes) -> NDArray[np.bool_]:
@@ -135,23 +125,17 @@ def _ink(path: Path, name: str, content: bytes) -> NDArray[np.bool_]:
 
 
 def _one_shot_run(path: Path, run: str, files: dict[str, bytes], size: int) -> OneShotRun:
-    labels = dict(_labels(run, files))
-    names = [name for name in files if name.startswith(f"{run}/") and name.endswith(".png")]
-    test = [name for name in names if "/test/" in name]
-    train = [name for name in names if "/training/" in name]
-    if sorted(labels) != test or sorted(labels.values()) != train:
-        raise UserError(f"{path}: the labels of {run} do not fit its images; fetch it again")
-    return OneShotRun(
-        _decode(path, [(name, files[name]) for name in train], size),
-        _decode(path, [(name, files[name]) for name in test], size),
-        np.array([train.index(labels[name]) for name in test]),
-    )
-
-
-def _labels(run: str, files: dict[str, bytes]) -> list[tuple[str, str]]:
-    """Return pairs of a test image and the training image of the same character."""
     words = files.get(f"{run}/class_labels.txt", b"").decode("ascii", "replace").split()
-    return list(zip(words[::2], words[1::2], strict=False))
+    labels = dict(zip(words[::2], words[1::2], strict=False))  # each test's training image
+    test, train = (
+        {name: content for name, content in files.items() if name.startswith(f"{run}/{part}/")}
+        for part in ("test", "training")
+    )
+    characters = sorted(train)
+    if sorted(labels) != sorted(test) or sorted(labels.values()) != characters:
+        raise UserError(f"{path}: the labels of {run} do not fit its images; fetch it again")
+    answer = np.array([characters.index(labels[name]) for name in test])
+    return OneShotRun(_decode(path, train, size), _decode(path, test, size), answer)
 
 
 def _read_kept(path: Path, size: int) -> Drawings | None:
@@ -163,11 +147,4 @@ def _read_kept(path: Path, size: int) -> Drawings | None:
         whole = images.dtype == np.uint8 and images.shape == (len(characters), DRAWERS, size, size)
     except Exception:  # whatever is wrong with it, it can be decoded again
         return None
-    return _drawings(images, characters) if whole else None
-
-
-def _keep(path: Path, drawings: Drawings) -> None:
-    buffer = io.BytesIO()
-    characters = np.array(drawings.characters)
-    np.savez_compressed(buffer, images=drawings.images, characters=characters)
-    write_atomically(path, buffer.getvalue())
+    return Drawings(images, characters) if whole else None

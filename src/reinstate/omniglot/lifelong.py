@@ -30,7 +30,6 @@ class Nearest(NamedTuple):
 
     slots: Array  # (batch,)
     labels: Array  # (batch,) EMPTY while the memory is
-    similarities: Array  # (batch,) cosines; −inf while the memory is empty
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,8 @@ class LifelongMemory:
 
     def query(self, memory: Slots, queries: Array) -> Nearest:
         """Find the most similar key of each query; of equal ones, the first."""
-        similarities = _similarities(memory, queries)
-        slots = jnp.argmax(similarities, axis=1)
-        return Nearest(slots, memory.labels[slots], jnp.max(similarities, axis=1))
+        slots = jnp.argmax(_similarities(memory, queries), axis=1)
+        return Nearest(slots, memory.labels[slots])
 
     def loss(self, memory: Slots, queries: Array, labels: Array) -> Array:
         """Return relu(neg − pos + margin) − margin of each query; keys carry no gradient.
@@ -118,9 +116,7 @@ class LifelongMemory:
         norms = jnp.sqrt(jnp.maximum(jnp.sum(merged**2, axis=1), TINY))
         keys = keys.at[met].set(merged / norms[:, None], mode="drop")
 
-        noise = jax.random.uniform(
-            key, ages.shape, minval=-self.age_noise, maxval=self.age_noise
-        )  # (slots,)
+        noise = jax.random.uniform(key, ages.shape, minval=-self.age_noise, maxval=self.age_noise)
         blurred = (ages + noise).at[met].set(-jnp.inf, mode="drop")
         _, oldest = jax.lax.top_k(blurred, batch)
         turn = jnp.cumsum(~is_right) - 1  # the n-th wrong query gets the n-th oldest slot

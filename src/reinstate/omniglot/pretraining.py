@@ -31,7 +31,6 @@ from reinstate.runs.loop import Row, RunWork
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.run import Run
-from reinstate.runs.sinks import require_sinks
 from reinstate.settings import to_dict
 from reinstate.tasks.drawings import load_embeddings, save_embeddings
 
@@ -41,9 +40,7 @@ TRIALS_ON_THE_WAY = 1_000
 TEST_SEED = 2017  # of the few-shot tests
 
 # As in Kaiser et al.: 16 episodes of 5 characters, 6 showings, an update every 16 drawings.
-PLAIN = Pretraining(
-    epochs=8000, characters=80, showings=6, batch=16, learning_rate=1e-4, adam_epsilon=1e-4
-)
+PLAIN = Pretraining(adam_epsilon=1e-4)
 
 # Ours, three minutes on one accelerator; it made the shipped embedder. Of four variants of dropout,
 # distortion and margin it was the best on held-out background characters.
@@ -98,20 +95,17 @@ def pretrain(
     reporter: Reporter,
     resume: bool = False,
     command: str = "",
-    track: Sequence[str] = (),
 ) -> Embedder:
     """Train an embedder, from the last checkpoint in `out` if there is one.
 
-    Return the averaged weights in the half precision that the file keeps. `track` names sinks that
-    show the metrics besides metrics.jsonl.
+    Return the averaged weights in the half precision that the file keeps.
     """
     _require_drawings(settings, drawn)
-    require_sinks(track)
     run = Run(out)
     run.create(_plain(settings), resume)
     work = EmbedderWork(Teacher(settings), drawn, run, reporter, command)
     if len(work.rows) < settings.epochs:
-        work.train(track)
+        work.train()
     elif work.is_judged():
         reporter.note(f"already trained, {settings.epochs} epochs in {out}")
         return work.embedder()
@@ -162,6 +156,7 @@ class EmbedderWork(RunWork[State, EmbedderMetrics]):
         save_embeddings(out / "embeddings.safetensors", embed(embedder, drawn.evaluation))
         tests = table(load_embeddings(out / "embeddings.safetensors"), trials, TEST_SEED)
         one_shot = one_shot_runs_accuracy(partial(embed, embedder), drawn.runs)
+        lake = {"accuracy": one_shot.mean, "standard_error": one_shot.error}
         plain = accuracy(pixels(drawn.evaluation), 20, 1, TRIALS_ON_THE_WAY, TEST_SEED)
         card = {
             "settings": _plain(self.settings),
@@ -172,11 +167,7 @@ class EmbedderWork(RunWork[State, EmbedderMetrics]):
             "updates": epoch * self.settings.updates_per_epoch,
             "seconds": sum(row["seconds"] for row in self.rows),
             "few_shot": tests,
-            "one_shot_runs": {
-                "accuracy": one_shot.mean,
-                "standard_error": one_shot.error,
-                "runs": len(drawn.runs),
-            },
+            "one_shot_runs": {**lake, "runs": len(drawn.runs)},
             "pixels_20_way_1_shot": plain.mean,
         }
         write_json(out / "card.json", card)

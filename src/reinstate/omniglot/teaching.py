@@ -62,14 +62,8 @@ class Pretraining:
     distortion: Distortion = field(default_factory=Distortion)
 
     def __post_init__(self) -> None:
-        require_positive(
-            epochs=self.epochs,
-            characters=self.characters,
-            showings=self.showings,
-            batch=self.batch,
-            learning_rate=self.learning_rate,
-            max_grad_norm=self.max_grad_norm,
-        )
+        positive = "epochs", "characters", "showings", "batch", "learning_rate", "max_grad_norm"
+        require_positive(**{name: getattr(self, name) for name in positive})
         require_probability(warmup=self.warmup, average=self.average, dropout=self.dropout)
         if self.dropout == 1:
             raise UserError("dropout = 1 would leave nothing to learn from: lower it")
@@ -127,19 +121,16 @@ class Teacher:
 
     def __init__(self, settings: Pretraining) -> None:
         self.settings = settings
-        self.optimizer = self._make_optimizer()
-        template = eqx.filter_eval_shape(Embedder, settings.network, key=jax.random.key(0))
-        self._static = eqx.partition(template, eqx.is_array_like)[1]
-
-    def _make_optimizer(self) -> optax.GradientTransformation:
-        s = self.settings
         adam = optax.adamw(
             self.learning_rate,
-            eps=s.adam_epsilon,
-            weight_decay=s.weight_decay,
+            eps=settings.adam_epsilon,
+            weight_decay=settings.weight_decay,
             mask=partial(jax.tree.map, lambda w: w.ndim > 1),  # biases and scales are left alone
         )
-        return optax.chain(optax.clip_by_global_norm(s.max_grad_norm), adam)
+        clip = optax.clip_by_global_norm(settings.max_grad_norm)
+        self.optimizer: optax.GradientTransformation = optax.chain(clip, adam)
+        template = eqx.filter_eval_shape(Embedder, settings.network, key=jax.random.key(0))
+        self._static = eqx.partition(template, eqx.is_array_like)[1]
 
     def learning_rate(self, update: Any) -> Array:
         """Rise on a line to the learning rate, then fall along half a cosine to its end."""
@@ -171,9 +162,8 @@ class Teacher:
             lessons._replace(update=done),
         )
         later = right[s.characters // s.batch :] if s.showings > 1 else right
-        weights = [jnp.all(jnp.isfinite(w)) for w in jax.tree.leaves(params)]
-        finite = jnp.all(jnp.isfinite(losses)) & jnp.all(jnp.stack(weights))
-        metrics = EmbedderMetrics(jnp.mean(losses), jnp.mean(later), finite)
+        finite = [jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves((losses, params))]
+        metrics = EmbedderMetrics(jnp.mean(losses), jnp.mean(later), jnp.all(jnp.stack(finite)))
         return State(params, average, opt_state, state.key, state.epoch + 1), metrics
 
     def plan(self, key: Array, shape: tuple[int, ...]) -> Lesson:
