@@ -88,7 +88,7 @@ def test_whatever_is_wrong_in_a_file_is_a_page_or_one_line(tmp_path: Path) -> No
     two_step["agents"]["epl2rl"]["choices"]["fits"] = []
     stimuli = short(COMPOSITIONAL)
     del stimuli["agents"]["l2rl-context"]
-    odd = [None, "x", [], {}, True, float("nan"), 1e400, 10**400, [[]]]
+    odd: list[Any] = [None, "x", [], {}, True, float("nan"), 1e400, 10**400, [[]]]
     outcomes = Counter[str]()
     for document, tries in ((small(), 70), (two_step, 50), (stimuli, 40)):
         paths = random.Random(0).sample([path for path in places(document) if path], tries)

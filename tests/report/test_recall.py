@@ -151,6 +151,6 @@ def test_whatever_is_wrong_in_the_new_parts_is_a_page_or_one_line(tmp_path: Path
     del results["agents"]["l2rl-context"]
     agent = results["agents"]["epl2rl"]
     paths = [("agents", "epl2rl", n, *path) for n in NEW for path in places(agent[n])]
-    odd = [None, "x", [], {}, True, 1e400, [[]], {EVIL: EVIL}, -3]
+    odd: list[Any] = [None, "x", [], {}, True, 1e400, [[]], {EVIL: EVIL}, -3]
     outcomes = broken_pages(tmp_path, results, paths, odd)
     assert min(outcomes.values()) > 5, outcomes

@@ -38,6 +38,7 @@ def draw_trajectories(drawing: Trajectories, title: str = "") -> "Figure":
     Each column is a context; above its first exposure, below its second, from the same start.
     """
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     height, width, pairs = drawing
     columns = max(len(pairs), 1)
@@ -52,7 +53,14 @@ def draw_trajectories(drawing: Trajectories, title: str = "") -> "Figure":
             _trajectory(axes, pair[exposure], pair["goal"], width)
     words = [title, "" if pairs else "no context started twice in the same place"]
     figure.suptitle(", ".join(filter(None, words)), x=0.01, ha="left", fontsize=10)
-    _trajectory_key(figure)
+    early, late = _red_to_green(2)
+    handles = [
+        Line2D([], [], **START, label="start"),
+        Line2D([], [], **GOAL, label="goal"),
+        Line2D([], [], color=early, linewidth=2, label="early steps"),
+        Line2D([], [], color=late, linewidth=2, label="late steps"),
+    ]
+    figure.legend(handles=handles, ncols=4, **LEGEND)
     return figure
 
 
@@ -103,16 +111,3 @@ def _red_to_green(num: int) -> list[tuple[float, float, float, float]]:
 
     scale = LinearSegmentedColormap.from_list("red to green", ["#D7191C", "#E8A800", "#1A9641"])
     return [scale(share) for share in np.linspace(0, 1, num)]
-
-
-def _trajectory_key(figure: "Figure") -> None:
-    from matplotlib.lines import Line2D
-
-    early, late = _red_to_green(2)
-    handles = [
-        Line2D([], [], **START, label="start"),
-        Line2D([], [], **GOAL, label="goal"),
-        Line2D([], [], color=early, linewidth=2, label="early steps"),
-        Line2D([], [], color=late, linewidth=2, label="late steps"),
-    ]
-    figure.legend(handles=handles, ncols=4, **LEGEND)

@@ -14,7 +14,7 @@ from reinstate.errors import UserError
 from reinstate.figures.chart import Chart
 from reinstate.figures.markup import ABSENT, Markup, folded, joined, percent, row, table, tag
 from reinstate.figures.numbers import at, finite, interval
-from reinstate.figures.style import ShownAgent, shown_agents
+from reinstate.figures.style import shown_agents
 from reinstate.figures.svg import colour_class, figure, style_of
 from reinstate.files import write_atomically
 from reinstate.report.claims import claims, grouped
@@ -164,7 +164,10 @@ def _groups(name: str, charts: dict[str, list[Chart]]) -> Iterator[Markup]:
 
 def scores(document: Document) -> Markup:
     """Make one row per agent, then per algorithm: reward, share of its ceiling, columns."""
-    agents = [(_swatch(agent), agent.scores) for agent in shown_agents(document.results)]
+    agents = []
+    for agent in shown_agents(document.results):
+        dot = tag("span", class_=f"swatch {colour_class(agent.colour)}", aria_hidden="true")
+        agents.append((joined([dot, agent.label]), agent.scores))
     rivals = [(n, each) for n, each in document.results["baselines"].items() if at(each, "reward")]
     columns = list(dict.fromkeys(name for _, each in agents for name in _columns(document, each)))
 
@@ -177,11 +180,6 @@ def scores(document: Document) -> Markup:
     bodies = [[line(*player) for player in players] for players in (agents, rivals)]
     head = ["agent", "reward per episode", "share of its ceiling", *columns]
     return table(f"{document.experiment.title}: scores", head, *bodies, class_="scores")
-
-
-def _swatch(agent: ShownAgent) -> Markup:
-    dot = tag("span", class_=f"swatch {colour_class(agent.colour)}", aria_hidden="true")
-    return joined([dot, agent.label])
 
 
 def _reward(document: Document, scores: AgentResults) -> str:
@@ -238,7 +236,9 @@ def _origins(origins: Sequence[Origin]) -> Iterator[Markup]:
             yield tag("h4", origin.label)
         yield tag("dl", *(joined([tag("dt", k), tag("dd", v)]) for k, v in pairs))
         if not same or place == len(origins) - 1:
-            yield _settings(origin, whose="" if same else origin.label)
+            title = "Settings" if same or not origin.label else f"Settings of {origin.label}"
+            rows = [row(tag("code", name), value) for name, value in _flat(origin.settings)]
+            yield folded(title, table(title, ["setting", "value"], rows))
 
 
 def _fact(name: str, value: Any) -> object:
@@ -248,12 +248,6 @@ def _fact(name: str, value: Any) -> object:
         spent = [(part, finite(seconds)) for part, seconds in value.items()]
         return ", ".join(f"{seconds:.1f} {part}" for part, seconds in spent if seconds is not None)
     return tag("code", value) if name in ("command", "commit") else value
-
-
-def _settings(origin: Origin, whose: str) -> Markup:
-    title = f"Settings of {whose}" if whose else "Settings"
-    rows = [row(tag("code", name), value) for name, value in _flat(origin.settings)]
-    return folded(title, table(title, ["setting", "value"], rows))
 
 
 def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -57,10 +57,10 @@ def reproduce_all(
     for place, part in enumerate(parts, 1):
         ours, elapsed = part.experiment, time.monotonic() - began
         reporter.note(f"{ours.name}, experiment {place} of {len(parts)}, {elapsed:.0f} s elapsed")
-        words: Any = {"command": command, "resume": True}
+        options: Any = {"command": command, "resume": True}
         with _interruptions(ours.name, len(found), len(parts)), _naming(ours.name):
             found[ours.name] = part.results or reproduce(
-                ours, preset, ours.agents, part.settings, part.out, reporter, **words
+                ours, preset, ours.agents, part.settings, part.out, reporter, **options
             )
         reporter.note(_line(part, found[ours.name]))
     summary = summarise(found, command)
