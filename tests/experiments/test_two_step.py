@@ -182,7 +182,8 @@ TINY = Settings(
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("two-step") / "out"
-    reproduce(TWO_STEP, "quick", ("epl2rl",), TINY, path, SILENT, command="x", checkpoint_every=1)
+    undrawn = replace(TWO_STEP, charts={})
+    reproduce(undrawn, "quick", ("epl2rl",), TINY, path, SILENT, command="x", checkpoint_every=1)
     return path
 
 
@@ -191,12 +192,10 @@ def results(out: Path) -> dict[str, Any]:
     return json.loads((out / "results.json").read_text())
 
 
-def test_files(out: Path) -> None:
-    figures = set(TWO_STEP.charts)
-    expected = {"choice-weights", "stay", "gates", "weights-in-training"}
-    assert figures == {"training-curves"} | expected
-    found = {path.name for path in out.iterdir() if path.is_file()}
-    assert found == {"results.json"} | {f"{n}.{kind}" for n in figures for kind in ("png", "svg")}
+def test_every_chart_finds_something_to_draw(results: Any) -> None:
+    expected = {"training-curves", "choice-weights", "stay", "gates", "weights-in-training"}
+    assert set(TWO_STEP.charts) == expected
+    assert all(draw(results) for draw in TWO_STEP.charts.values())
 
 
 def test_results_of_the_agent(results: dict[str, Any]) -> None:

@@ -6,7 +6,8 @@ agents, and is a fair rival of an episodic agent.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -82,13 +83,7 @@ class BanditAlgorithm(eqx.Module):
     episode_pulls: int = eqx.field(static=True)
     context_size: int = eqx.field(static=True)
 
-    @property
-    def remembers(self) -> bool:
-        return True
-
-    @property
-    def outlives_episodes(self) -> bool:
-        return False
+    remembers, outlives_episodes = True, False
 
     @property
     def value_size(self) -> int:
@@ -169,15 +164,13 @@ def play_all(
     for names, thompson in ((INDEX_ALGORITHMS, False), (("thompson",), True)):
         forms = [(n, carries) for n in range(len(names)) for carries in (False, True)]
 
-        def play_form(form: Array, seed: Array, thompson: bool = thompson) -> Record:
+        def play(form: Array, seed: Array, thompson: bool = thompson) -> Record:
             player = BanditAlgorithm(form[0], form[1] > 0, tables, thompson, *sizes)
             return evaluate(world, player, dnd, settings, seed)
 
-        def play_forms(seed: Array, forms: Any = forms, play_form: Any = play_form) -> Record:
-            return jax.vmap(play_form, in_axes=(0, None))(jnp.array(forms, jnp.int32), seed)
-
-        record = over_seeds(play_forms, len(seeds))(jnp.array(seeds))
+        play_forms = partial(jax.vmap(play, in_axes=(0, None)), jnp.array(forms, jnp.int32))
+        record = jax.device_get(over_seeds(play_forms, len(seeds))(jnp.array(seeds)))
         for place, (n, carries) in enumerate(forms):
             name = names[n] + (WITH_MEMORY if carries else "")
-            found[name] = jax.tree.map(lambda x, place=place: np.asarray(x[:, place]), record)
+            found[name] = jax.tree.map(lambda x, place=place: x[:, place], record)
     return found
