@@ -1,5 +1,6 @@
 """A2C's arithmetic against numbers worked by hand, and probes with known answers."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
@@ -23,11 +24,11 @@ from reinstate.tasks.compositional import CompositionalBandits
 
 WORLD = BarcodeBandits(num_arms=2, pulls=3, num_contexts=2, repeats=2, barcode_length=3)
 SETTINGS = A2C(lanes=4, epochs=3)
-
-
+SLOWING = replace(SETTINGS, optimizer="rmsprop", learning_rate=0.1, learning_rate_end=0.0)
 NETWORK = Network(hidden_size=4)
 
 
+@cache
 def learner(
     settings: A2C = SETTINGS,
     agent: str = "epl2rl",
@@ -98,16 +99,44 @@ def test_policy_loss_does_not_train_the_value() -> None:
     np.testing.assert_allclose(jax.grad(loss)(jnp.zeros(1)), [-0.3], rtol=1e-6)
 
 
-def test_entropy_cost_is_annealed_over_all_of_training() -> None:
-    one = learner(A2C(epochs=5, entropy_cost=1.0, entropy_cost_end=0.0))
-    costs = np.concatenate([one._entropy_cost(one._progress(jnp.array(e))) for e in range(5)])
-    np.testing.assert_allclose(costs, 1 - np.arange(20) / 20, rtol=1e-6)
+Watch = Callable[[Learner, Callable[..., Any]], list[EpochMetrics]]
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
+    """Train through all epochs without playing: each step's logits are 0, its reward as told.
+
+    The reward is a function of the tasks of a segment and of recall.
+    """
+
+    def trained(one: Learner, reward: Callable[..., Any]) -> list[EpochMetrics]:
+        def dream(world: Any, agent: Any, memory: Any, *rest: Any, **settings: Any) -> Any:
+            shapes = jax.eval_shape(partial(play, world, agent, memory, **settings), *rest)
+            after, played = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+            told = jnp.zeros_like(played.steps.reward) + reward(rest[1], settings["recall"])
+            return after, played._replace(steps=played.steps._replace(reward=told))
+
+        monkeypatch.setattr("reinstate.learner.play", dream)
+        state, train_epoch, seen = one.init(jnp.array(0)), jax.jit(one.train_epoch), []
+        for _ in range(one.settings.epochs):
+            state, metrics = train_epoch(state)
+            seen.append(metrics)
+        return seen
+
+    return trained
+
+
+def test_entropy_cost_is_annealed_over_all_of_training(watch: Watch) -> None:
+    one = learner(A2C(lanes=2, epochs=5, entropy_cost=1.0, entropy_cost_end=0.0))
+    # Without reward the loss is that of entropy alone, which is ln 2 of two actions of equal odds.
+    seen = watch(one, lambda tasks, recall: 0.0)
+    costs = [-metrics.loss / np.log(2) for metrics in seen]  # the mean of four updates
+    np.testing.assert_allclose(costs, (1 - np.arange(20) / 20).reshape(5, 4).mean(1), rtol=1e-5)
 
 
 def test_learning_rate_reaches_its_end() -> None:
     """At a rate of zero nothing moves: the last epoch of a run that ends there hardly does."""
-    settings = A2C(lanes=4, epochs=3, learning_rate=0.1, learning_rate_end=0.0)
-    one = learner(settings)
+    one = learner(SLOWING)
     moved = [weights(trained(one, [0], n)) for n in range(4)]
     steps = [np.abs(b - a).max() for a, b in pairwise(moved)]
     assert steps[2] < 0.6 * steps[0]
@@ -115,7 +144,7 @@ def test_learning_rate_reaches_its_end() -> None:
 
 def test_seeds_do_not_touch_each_other() -> None:
     """Two seeds trained side by side are the two trained alone, and the same again."""
-    one = learner(replace(SETTINGS, optimizer="rmsprop"))
+    one = learner(SLOWING)
     both = weights(trained(one, [3, 8], 2))
     alone = np.concatenate([weights(trained(one, [3], 2)), weights(trained(one, [8], 2))])
     np.testing.assert_allclose(both, alone, rtol=1e-3, atol=1e-5)
@@ -138,11 +167,11 @@ def test_segments_must_fill_the_epoch() -> None:
 
 
 def test_a_weight_that_is_not_finite_is_noticed() -> None:
-    one = learner()
-    state = one.init(jnp.array(0))
-    poisoned = state._replace(params=jax.tree.map(lambda w: w * jnp.nan, state.params))
-    _, metrics = jax.jit(one.train_epoch)(poisoned)
-    assert not bool(metrics.finite)
+    init, train_epoch = compiled(learner(SLOWING), 2)
+    state = init(jnp.arange(2))
+    assert train_epoch(state)[1].finite.tolist() == [True, True]
+    poisoned = jax.tree.map(lambda w: w.at[1].set(jnp.nan), state.params)
+    assert train_epoch(state._replace(params=poisoned))[1].finite.tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -163,35 +192,23 @@ def test_bad_settings_are_refused(settings: dict[str, float], message: str) -> N
 @pytest.mark.parametrize(
     ("share", "withheld"), [(0.0, 0), (0.5, 10), (0.52, 11), (1.0, 20)], ids=str
 )
-def test_recall_is_switched_on_once(share: float, withheld: int) -> None:
-    one = learner(A2C(epochs=5, recall_from=share))  # four updates an epoch
-    recall = np.concatenate(
-        [jnp.broadcast_to(one._recall(one._progress(jnp.array(e))), 4) for e in range(5)]
-    )
-    np.testing.assert_array_equal(recall, [0.0] * withheld + [1.0] * (20 - withheld))
+def test_recall_is_switched_on_once(share: float, withheld: int, watch: Watch) -> None:
+    one = learner(A2C(lanes=2, epochs=5, recall_from=share))  # four updates per epoch
+    seen = watch(one, lambda tasks, recall: recall)
+    recall = [float(metrics.reward) / WORLD.pulls for metrics in seen]
+    expected = np.reshape([0.0] * withheld + [1.0] * (20 - withheld), (5, 4)).mean(axis=1)
+    np.testing.assert_allclose(recall, expected, rtol=1e-6)
 
 
-def test_tasks_follow_the_curriculum_through_training(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_follow_the_curriculum_through_training(watch: Watch) -> None:
     """Stimuli are exchanged in epochs that start before 55% of training, and in none after."""
     world = CompositionalBandits(
         num_classes=4, repeats=2, pulls=2, stimuli="barcodes", exchange=0.5, exchange_until=0.55
     )
     one = learner(replace(SETTINGS, epochs=4), world=world)
-
-    def look(carry: Any, segment: Any) -> tuple[Any, EpochMetrics]:
-        """In place of an update."""
-        exchange = segment[0].exchange  # (episodes a segment, lanes)
-        assert exchange.shape == (1, 4)
-        seen = jnp.max(exchange)
-        return carry, EpochMetrics(seen, seen, seen, seen, jnp.array(True))
-
-    monkeypatch.setattr(one, "_update", look)
-    state, train_epoch = one.init(jnp.array(0)), jax.jit(one.train_epoch)
-    seen = []
-    for _ in range(4):
-        state, metrics = train_epoch(state)
-        seen.append(float(metrics.reward))
-    assert seen == [0.5, 0.5, 0.5, 0.0]  # the third starts at 50%
+    seen = watch(one, lambda tasks, recall: jnp.max(tasks.exchange))
+    exchange = [float(metrics.reward) / world.pulls for metrics in seen]
+    assert exchange == [0.5, 0.5, 0.5, 0.0]  # the third starts at 50%
 
 
 def test_worlds_with_a_curriculum_can_be_learned_without_it() -> None:

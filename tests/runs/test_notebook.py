@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reinstate
-from reinstate import DND, Network, RecordedResults, TrainedAgent, UserError
+from reinstate import DND, RecordedResults, TrainedAgent, UserError
 from reinstate.agent import AGENTS, Wiring
 from reinstate.runs.notebook import load, train
 from reinstate.tasks.bandits import BarcodeBandits
@@ -95,7 +95,7 @@ def test_recorded_results_are_objects() -> None:
 
 
 def test_an_agent_without_a_name_can_be_trained_but_not_saved(tmp_path: Path) -> None:
-    nameless = Wiring("the gate, and the context too", sees_context=True, route="gate")
+    nameless = Wiring("the gate, by no name", route="gate")
     found = train(TINY.task, nameless, **HOW)
     with pytest.raises(UserError, match=r'agent Wiring has no name .* reinstate.register\("agent"'):
         found.save(tmp_path / "run")
@@ -127,8 +127,9 @@ def test_a_world_without_an_experiment(tmp_path: Path) -> None:
         """Bandits of mine."""
 
     world = Mine(num_arms=3, pulls=3, num_contexts=3, repeats=2, barcode_length=4)
-    found = train(world, "l2rl", epochs=1, lanes=2, network=Network(hidden_size=4), quiet=True)
-    assert found.settings.memory == DND(capacity=6) and found.rewards.shape == (1, 1)
+    how = {name: value for name, value in HOW.items() if name != "memory"}
+    found = train(world, "epl2rl", **how)
+    assert found.settings.memory == DND(capacity=6) and found.rewards.shape == (4, 2)
     assert found.experiment.title == "Mine"
     with pytest.raises(UserError, match=r'task Mine has no name .*register\("task", NAME, Mine\)'):
         found.save(tmp_path / "run")

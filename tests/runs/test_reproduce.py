@@ -172,8 +172,9 @@ def test_a_finished_reproduction_is_not_done_again(out: Path, results: dict[str,
 
 
 def test_an_interrupted_reproduction_is_continued(
-    tmp_path: Path, results: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    out: Path, tmp_path: Path, results: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shutil.copytree(out / "epl2rl", tmp_path / "x" / "epl2rl")  # the first agent is done
     update = Bar.update
 
     def stop_second_agent(self: Bar, done: int, news: str) -> None:
@@ -184,7 +185,7 @@ def test_an_interrupted_reproduction_is_continued(
     with monkeypatch.context() as patch:
         patch.setattr(Bar, "update", stop_second_agent)
         with pytest.raises(Stopped, match="l2rl stopped after epoch 2 of 4"):
-            go(tmp_path / "x")
+            go(tmp_path / "x", resume=True)
     assert not (tmp_path / "x" / "results.json").exists()
     with pytest.raises(UserError, match="x is not empty: add --resume to continue what is there"):
         go(tmp_path / "x")
