@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from omniglot.test_embedder import SMALL, small
-from reinstate.omniglot.distortion import Distortion, centred, distorted, views
+from reinstate.omniglot import distortion
+from reinstate.omniglot.distortion import Distortion, distorted
 from reinstate.omniglot.embedder import Convolutions, embed
+
+views, centred = jax.jit(distortion.views), jax.jit(distortion.centred)
 
 
 class RowsOfInk(eqx.Module):

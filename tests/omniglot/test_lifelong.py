@@ -13,6 +13,10 @@ from reinstate.omniglot.lifelong import EMPTY, LifelongMemory, Slots
 KEY = jax.random.key(0)
 QUIET = LifelongMemory(slots=6, neighbours=6, age_noise=0.0)
 
+loss = jax.jit(LifelongMemory.loss, static_argnums=0)
+update = jax.jit(LifelongMemory.update, static_argnums=0)
+query = jax.jit(LifelongMemory.query, static_argnums=0)
+
 
 def unit(*rows: tuple[float, ...]) -> jax.Array:
     x = jnp.array(rows, jnp.float32)
@@ -67,12 +71,12 @@ def twin_update(memory: Slots, queries: np.ndarray, labels: list[int]) -> Slots:
 def test_loss_of_literal_numbers() -> None:
     memory = filled([3, 5], [2, 1], (1, 0), (0, 1))
     query = unit((4, 3))  # cosine .8 with label 3, .6 with label 5
-    assert QUIET.loss(memory, query, jnp.array([3])).tolist() == pytest.approx([-0.1])  # enough
-    assert QUIET.loss(memory, query, jnp.array([5])).tolist() == pytest.approx([0.2])  # .8 − .6
+    assert loss(QUIET, memory, query, jnp.array([3])).tolist() == pytest.approx([-0.1])  # enough
+    assert loss(QUIET, memory, query, jnp.array([5])).tolist() == pytest.approx([0.2])  # .8 − .6
     # An unknown label has no right neighbour: its similarity counts as 0.
-    assert QUIET.loss(memory, query, jnp.array([7])).tolist() == pytest.approx([0.8])
+    assert loss(QUIET, memory, query, jnp.array([7])).tolist() == pytest.approx([0.8])
     near = unit((1.0, 0.9))  # within the margin: .7433 − .6690 is less than .1
-    margin = LifelongMemory(slots=6, margin=0.1).loss(memory, near, jnp.array([3]))
+    margin = loss(QUIET, memory, near, jnp.array([3]))
     assert margin.tolist() == pytest.approx([(0.9 - 1.0) / np.hypot(1, 0.9)])
 
 
@@ -81,21 +85,21 @@ def test_the_newest_slot_steps_in_where_no_neighbour_is_right() -> None:
     query, label = unit((1, 0)), jnp.array([5])
     one = LifelongMemory(slots=6, neighbours=1)
     # The newest of label 5 is at −1, though its other one is nearer, at −.6.
-    assert one.loss(memory, query, label).tolist() == pytest.approx([1 - -1])
+    assert loss(one, memory, query, label).tolist() == pytest.approx([1 - -1])
     two = LifelongMemory(slots=6, neighbours=2)
-    assert two.loss(memory, query, label).tolist() == pytest.approx([1 - -0.6])
+    assert loss(two, memory, query, label).tolist() == pytest.approx([1 - -0.6])
     # All neighbours right: no wrong one counts as 0.
-    assert one.loss(memory, query, jnp.array([3])).tolist() == pytest.approx([-0.1])
+    assert loss(one, memory, query, jnp.array([3])).tolist() == pytest.approx([-0.1])
 
 
 def test_an_empty_memory() -> None:
     memory, queries = QUIET.empty(2), unit((1, 0), (0, 1))
-    assert QUIET.loss(memory, queries, jnp.array([0, 1])).tolist() == [0, 0]
-    assert QUIET.query(memory, queries).labels.tolist() == [EMPTY, EMPTY]
-    after = QUIET.update(memory, queries, jnp.array([0, 1]), KEY)
+    assert loss(QUIET, memory, queries, jnp.array([0, 1])).tolist() == [0, 0]
+    assert query(QUIET, memory, queries).labels.tolist() == [EMPTY, EMPTY]
+    after = update(QUIET, memory, queries, jnp.array([0, 1]), KEY)
     assert after.labels.tolist() == [0, 1, EMPTY, EMPTY, EMPTY, EMPTY]
     assert after.ages.tolist() == [0, 0, 1, 1, 1, 1]
-    found = QUIET.query(after, unit((3, 4), (4, 3)))
+    found = query(QUIET, after, unit((3, 4), (4, 3)))
     assert found.labels.tolist() == [1, 0] and found.slots.tolist() == [1, 0]
 
 
@@ -104,7 +108,7 @@ def test_update_of_literal_numbers() -> None:
     # Two right ones meet in slot 0; a wrong one takes slot 4, the oldest.
     queries = unit((4, 3), (1, 1.1), (4, -3))
     labels = jnp.array([3, 9, 3])
-    after = LifelongMemory(slots=6, age_noise=0.0).update(memory, queries, labels, KEY)
+    after = update(QUIET, memory, queries, labels, KEY)
     assert after.labels.tolist() == [3, 5, 3, 4, 9, 4]
     assert after.ages.tolist() == [0, 2, 8, 3, 0, 1]
     np.testing.assert_allclose(after.keys[0], [1, 0], atol=1e-6)  # (1, 0) + (.8, .6) + (.8, −.6)
@@ -116,19 +120,18 @@ def test_update_of_literal_numbers() -> None:
 def test_a_slot_averaged_into_is_not_overwritten() -> None:
     memory = filled([3, 5, 5, 5, 5, 5], [90, 1, 2, 3, 4, 5], (1, 0), *[(0, 1)] * 5)
     queries, labels = unit((1, 0), (1, 0)), jnp.array([3, 7])
-    after = QUIET.update(memory, queries, labels, KEY)
+    after = update(QUIET, memory, queries, labels, KEY)
     assert after.labels.tolist() == [3, 5, 5, 5, 5, 7]
     assert after.ages.tolist() == [0, 2, 3, 4, 5, 0]
     # Nor by chance, where noise decides which slot is the oldest.
     alike = memory._replace(ages=jnp.zeros(6, jnp.int32))
-    noisy = jax.vmap(LifelongMemory(slots=6).update, in_axes=(None, None, None, 0))
+    noisy = jax.jit(jax.vmap(LifelongMemory(slots=6).update, in_axes=(None, None, None, 0)))
     many = noisy(alike, queries, labels, jax.random.split(KEY, 100))
     assert (many.labels[:, 0] == 3).all()
     assert jnp.sum(many.labels == 7, axis=0).min() == 0 < jnp.sum(many.labels[:, 1:] == 7, 0).min()
 
 
 RANDOM = LifelongMemory(slots=12, neighbours=3, margin=0.2, age_noise=0.0)
-loss, update = jax.jit(RANDOM.loss), jax.jit(RANDOM.update)
 
 
 @given(st.integers(0, 2**31 - 1))
@@ -143,10 +146,10 @@ def test_against_the_twin(seed: int) -> None:
     queries = rng.normal(size=(batch, size)).astype(np.float32)
     queries /= np.linalg.norm(queries, axis=1, keepdims=True)
     asked = rng.integers(0, 5, batch)
-    losses = loss(memory, queries, asked)
+    losses = loss(RANDOM, memory, queries, asked)
     expected = [twin_loss(memory, q, y, RANDOM) for q, y in zip(queries, asked, strict=True)]
     np.testing.assert_allclose(losses, expected, atol=1e-5)
-    after = update(memory, queries, asked, KEY)
+    after = update(RANDOM, memory, queries, asked, KEY)
     twin = twin_update(memory, queries, asked.tolist())
     np.testing.assert_allclose(after.keys, twin.keys, atol=1e-5)
     assert after.labels.tolist() == twin.labels.tolist()
@@ -158,7 +161,7 @@ def test_gradients_reach_the_query_alone() -> None:
     query, label = unit((4, 3)), jnp.array([5])
 
     def total(keys: jax.Array, query: jax.Array) -> jax.Array:
-        return jnp.sum(QUIET.loss(memory._replace(keys=keys), query, label))
+        return jnp.sum(loss(QUIET, memory._replace(keys=keys), query, label))
 
     to_keys, to_query = jax.grad(total, argnums=(0, 1))(memory.keys, query)
     assert not to_keys.any()
@@ -167,12 +170,13 @@ def test_gradients_reach_the_query_alone() -> None:
 
 def test_age_noise_blurs_by_so_many_updates() -> None:
     settings = LifelongMemory(slots=6, age_noise=8.0)
+    update = jax.jit(jax.vmap(settings.update, in_axes=(None, None, None, 0)))
     query, label = unit((1, 0)), jnp.array([7])
 
     def taken(oldest: int) -> set[int]:
         memory = filled([5] * 6, [0, 0, 0, 0, 0, oldest], *[(0, 1)] * 6)
         keys = jax.random.split(KEY, 100)
-        after = jax.vmap(settings.update, in_axes=(None, None, None, 0))(memory, query, label, keys)
+        after = update(memory, query, label, keys)
         return set(jnp.argmax(after.labels == 7, axis=1).tolist())
 
     assert taken(17) == {5} and len(taken(10)) > 1
