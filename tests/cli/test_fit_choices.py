@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from reinstate.choices.tables import COLUMNS
-from reinstate.cli import choices
-from reinstate.cli.choices import pairs
+from reinstate.cli import recover_choices
+from reinstate.cli.fit_choices import pairs
 from reinstate.figures import mpl
 from reinstate.runs import choice_fits as fit_choices
 from reinstate.runs.choice_fits import example_rows
@@ -172,8 +172,8 @@ def test_recovery(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         asked.update(settings)
         return real([{"IMB": 1.0}, {"EMB": 2.0}], sessions=3, **settings)
 
-    real = choices.recovery
-    monkeypatch.setattr(choices, "recovery", few)
+    real = recover_choices.recovery
+    monkeypatch.setattr(recover_choices, "recovery", few)
     said = command("recover-choices r --seed 3")
     assert said.code == 0 and re.match(r"\d+\.\d% of 20 intervals of 95% hold", said.out)
     found = {path.name for path in (tmp_path / "r").iterdir()}

@@ -37,7 +37,7 @@ def two_small_experiments() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         both = {name: replace(small, name=name) for name in NAMES}
         patch.setitem(registry._registered, "experiment", both)
-        patch.setattr("reinstate.cli.train.PAPER", tuple(both.values()))
+        patch.setattr("reinstate.cli.reproduce.PAPER", tuple(both.values()))
         yield
 
 

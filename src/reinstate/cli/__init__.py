@@ -1,4 +1,4 @@
-"""The command `reinstate`: one class per verb, which holds the verb's options and what it does.
+"""The command `reinstate`: one module per verb, with its options and what it does.
 
 Results go to standard output, progress to standard error. A mistake is one line and exit status 2.
 """
@@ -16,7 +16,7 @@ from typing import Any, get_origin
 from reinstate.cli.parsing import Nothing, branch, run_tyro, union
 from reinstate.errors import UserError, nearest
 
-VERBS = {  # each is a class of a module that is imported when it is asked for
+VERBS = {  # each is a class in the module of its name, imported when it is asked for
     "reproduce": "train an experiment's agents, judge them, draw figures",
     "train": "train one agent, several seeds at once",
     "evaluate": "judge a trained run on fresh tasks, weights frozen",
@@ -32,12 +32,6 @@ VERBS = {  # each is a class of a module that is imported when it is asked for
     "recover-choices": "test fit-choices on agents of known weights",
     "pretrain": "train the embedder of Omniglot's drawings",
     "schema": "print the JSON Schema of results.json",
-}
-SHARED = {  # verbs that are in the module of others; each other verb has one of its name
-    "reproduce": "train",
-    "watch": "evaluate",
-    **dict.fromkeys(("report", "rejudge", "memory-as-input", "schema"), "recorded"),
-    **dict.fromkeys(("fit-choices", "example-choices", "recover-choices"), "choices"),
 }
 MOVED = {  # flags of earlier versions that are verbs now
     ("fit-choices", "--example"): "reinstate example-choices FILE.csv",
@@ -112,7 +106,7 @@ def parse(arguments: list[str]) -> Any:
 
 
 def _options(verb: str) -> Any:
-    module = import_module(f"reinstate.cli.{SHARED.get(verb, verb)}")
+    module = import_module(f"reinstate.cli.{verb.replace('-', '_')}")
     return getattr(module, verb.title().replace("-", ""))
 
 

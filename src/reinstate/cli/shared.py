@@ -9,10 +9,11 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 from tyro.conf import Fixed, FlagCreatePairsOff, Positional, Suppress, arg
 
 from reinstate.cli.parsing import peek
-from reinstate.errors import UserError
+from reinstate.errors import UserError, require_positive
 from reinstate.experiments import experiment_names, find_experiment
 from reinstate.experiments.base import Experiment
 from reinstate.memory import MEMORIES
+from reinstate.runs.sinks import require_sinks
 from reinstate.settings import Settings
 
 S = TypeVar("S", bound=Settings)
@@ -113,6 +114,22 @@ class OnExperiment(OnTask, Generic[S]):
     def defaults(cls, experiment: Experiment, arguments: list[str]) -> dict[str, Any]:
         """Return the defaults of the verb's other options."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(OnExperiment[S]):
+    """What `train` and `reproduce` share."""
+
+    resume: Flag = False
+    """Continue what an interrupted call left in --out."""
+    checkpoint_every: int = 25
+    """Epochs between checkpoints; one is also written when training ends or is interrupted."""
+    track: Annotated[tuple[str, ...], shown("NAME …", "none")] = ()
+    """Where metrics go besides metrics.jsonl: tensorboard, wandb; `reinstate list` names all."""
+
+    def __post_init__(self) -> None:
+        require_positive(checkpoint_every=self.checkpoint_every)
+        require_sinks(self.track)
 
 
 def described(

@@ -1,4 +1,4 @@
-"""The verbs on two-step choices: `fit-choices`, `example-choices`, `recover-choices`."""
+"""The verb `fit-choices`: which strategies explain a table of two-step choices."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,19 +6,16 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional
 
-from reinstate.choices.columns import PARQUET
 from reinstate.choices.documents import ChoiceFit
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import NAMES
 from reinstate.choices.participants import interval_and_p
-from reinstate.choices.simulated import recovery
 from reinstate.cli.shared import Flag, Verb, shown
 from reinstate.cli.tables import print_table, say, say_next
 from reinstate.errors import UserError, require_positive
-from reinstate.files import require_empty, require_new
-from reinstate.runs.choice_fits import fit_file, save_fit, save_recovery, write_example
+from reinstate.files import require_empty
+from reinstate.runs.choice_fits import fit_file, save_fit
 from reinstate.runs.progress import Reporter
-from reinstate.runs.provenance import provenance
 from reinstate.settings import require_seed
 
 Model = Literal["one-back", "learned", "hierarchical"]
@@ -27,7 +24,6 @@ WORK = {
     "learned": "fitting learned values",
     "hierarchical": "sampling the hierarchical model (compiles first; a minute or so)",
 }
-RATE = 0.5  # at which simulated agents learn values, where these are fitted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,68 +100,6 @@ class FitChoices(Verb):
     @property
     def _folder(self) -> Path:
         return self.out or Path("choice-fit") / self.file.stem
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExampleChoices(Verb):
-    """Write an example of a table that `reinstate fit-choices` reads, of simulated agents.
-
-    For example:
-
-      reinstate example-choices choices.csv
-    """
-
-    file: Annotated[Path, Positional, shown("FILE.csv")]
-    """The new file."""
-    seed: int = 0
-    """Where the simulation's random numbers start."""
-
-    def do(self, command: str) -> Any:
-        require_seed(self.seed)
-        if self.file.suffix in PARQUET:
-            raise UserError(f"the example is a CSV file: name it {self.file.stem}.csv")
-        require_new(self.file, "FILE.csv")
-        write_example(self.file, self.seed)
-        return {"example": str(self.file)}
-
-    def show(self, result: Any) -> None:
-        say_next(["reinstate", "fit-choices", self.file], "fit it")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecoverChoices(Verb):
-    """Fit simulated agents of known weights, and see how well the weights are recovered.
-
-    For example:
-
-      reinstate recover-choices recovery
-    """
-
-    out: Annotated[Path, Positional, shown("DIR")]
-    """New folder for recovery.csv, recovery.json and the figure."""
-    model: Model = "one-back"
-    """Which model is fitted; see `reinstate fit-choices --help`."""
-    prior_sd: float = PRIOR_SD
-    """Width of the weak prior that keeps weights finite where a rule has no exception."""
-    seed: int = 0
-    """Where the simulation's random numbers start."""
-
-    def do(self, command: str) -> Any:
-        require_positive(prior_sd=self.prior_sd)
-        require_seed(self.seed)
-        require_empty(self.out, "choose another DIR")
-        how: Any = {"seed": self.seed, "model": self.model, "prior_sd": self.prior_sd}
-        with Reporter().working(f"{WORK[self.model]}: simulated agents"):
-            found = recovery(alpha=RATE if self.model == "learned" else 1.0, **how)
-        document: Any = {**found, "seed": self.seed, "prior_sd": self.prior_sd, **provenance()}
-        save_recovery(document, self.out)
-        return {**document, "out": str(self.out)}
-
-    def show(self, result: Any) -> None:
-        share, n = result["coverage"], result["intervals"]
-        say(f"{share:.1%} of {n} intervals of 95% hold the true weight")
-        say(f"recovery.png, recovery.svg, recovery.csv and recovery.json are in {self.out}")
-        say_next(["reinstate", "fit-choices", "FILE"], "fit choices of your own")
 
 
 def pairs(flag: str, words: tuple[str, ...]) -> dict[str, str]:

@@ -1,0 +1,112 @@
+"""The verb `reproduce`: an experiment from end to end, or all of the paper."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from reinstate import devices
+from reinstate.analysis.intervals import with_interval
+from reinstate.analysis.results import Results, Summary
+from reinstate.cli.shared import Names, S, Training, Verb, shown
+from reinstate.cli.tables import PER_EPISODE, print_agents, print_checks, print_table, say, say_next
+from reinstate.errors import UserError
+from reinstate.experiments import PAPER, find_experiment
+from reinstate.experiments.base import Experiment
+from reinstate.report.whole_paper import reproduce_all
+from reinstate.runs.progress import Reporter
+from reinstate.runs.reproduce import reproduce
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduce(Training[S]):
+    """Train an experiment's agents, judge them with frozen weights, and check the paper's claims.
+
+      reinstate reproduce barcode-bandits
+      reinstate reproduce barcode-bandits --agents epl2rl l2rl --seeds 2 --out two
+      reinstate reproduce barcode-bandits --resume
+      reinstate reproduce all
+
+    results.json, figures and a run per agent go to --out. Every setting is an option, with a
+    default from the experiment's preset: `reinstate reproduce EXPERIMENT --help` explains them all.
+    """
+
+    agents: Names
+    """Which agents; `reinstate list` describes them."""
+
+    def do(self, command: str) -> Results:
+        _require_names("--agents", self.agents)
+        devices.use_all_cores()
+        what = (self.experiment, self.preset, self.agents, self.settings, self.out, Reporter())
+        how: Any = {n: getattr(self, n) for n in ("resume", "checkpoint_every", "track")}
+        return reproduce(*what, command=command, **how)
+
+    def show(self, result: Results) -> None:
+        print_agents(self.experiment, result["agents"])
+        print_checks(result["checks"])
+        seconds = result["seconds"]["total"]
+        say(f"{seconds:.0f} s; results.json and training-curves.png are in {self.out}")
+        say_next(["reinstate", "report", self.out], "make a page of them")
+
+    @classmethod
+    def defaults(cls, experiment: Experiment, arguments: list[str]) -> dict[str, Any]:
+        return {"agents": experiment.agents, "out": Path("reproduction") / experiment.name}
+
+    @classmethod
+    def words(cls) -> dict[str, str]:
+        return {**super().words(), "all": "all experiments of the paper, and one report"}
+
+    @classmethod
+    def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
+        names = tuple(experiment.name for experiment in PAPER)
+        return (All, All(experiments=names)) if word == "all" else super().for_word(word, arguments)
+
+
+@dataclass(frozen=True, kw_only=True)
+class All(Verb):
+    """Reproduce every experiment of the paper with its preset, and make one report of them.
+
+    Each goes to OUT/EXPERIMENT, as if it had been reproduced alone; then OUT/report.html shows all
+    of them and OUT/summary.json has their numbers. After an interruption the same command
+    continues: what is finished is not done again.
+
+    Settings of single experiments cannot be changed here, except --preset and --seeds; `reinstate
+    reproduce EXPERIMENT` takes them all.
+    """
+
+    experiments: Names
+    """Which experiments."""
+    preset: str = "quick"
+    """Where settings come from: quick (a laptop's CPU) or paper (an accelerator)."""
+    seeds: Annotated[int | None, shown("INT", "the preset's own")] = None
+    """How many agents of each kind are trained."""
+    out: Path = Path("reproduction")
+    """Folder for everything that is written."""
+
+    def do(self, command: str) -> Summary:
+        _require_names("--experiments", self.experiments)
+        devices.use_all_cores()
+        what = (self.experiments, self.preset, self.out, Reporter())
+        return reproduce_all(*what, command=command, seeds=self.seeds)
+
+    def show(self, result: Summary) -> None:
+        rows: list[list[str]] = []
+        for name, part in result["experiments"].items():
+            number = find_experiment(name).number
+            for place, (agent, scores) in enumerate(part["agents"].items()):
+                share = scores["share_of_ceiling"]
+                shares = "" if share is None else f"{share:.1%}"
+                reward = with_interval(scores["reward"], number)
+                rows.append(["" if place else name, agent, reward, shares])
+            rows.append([])
+        print_table(PER_EPISODE, ["experiment", "agent"], ["reward [95%]", "of ceiling"], rows)
+        for name, part in result["experiments"].items():
+            print(name)
+            print_checks(part["checks"])
+        held, checks, seconds = (result["totals"][n] for n in ("hold", "checks", "seconds"))
+        say(f"{held} of {checks} claims hold; {seconds:.0f} s")
+        say(f"next: open {self.out / 'report.html'} in a browser")
+
+
+def _require_names(flag: str, names: tuple[str, ...]) -> None:
+    if not names:
+        raise UserError(f"{flag} needs at least one name; `reinstate list` has them")
