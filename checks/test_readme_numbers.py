@@ -13,12 +13,12 @@ README = (ROOT / "README.md").read_text()
 GATE = "the r-gate is more open on cued episodes, "
 EXCEPTIONS = {
     "barcode-bandits": {
-        "epl2rl-input is at chance (reward an episode)": (
+        "epl2rl-input is at chance (reward per episode)": (
             "Ours earns {value:.2f}, and seeds differ widely ({low:.2f} to {high:.2f})"
         ),
     },
     "omniglot-bandits": {
-        "l2rl-context fails where l2rl does not (l2rl's lead in reward an episode)": (
+        "l2rl-context fails where l2rl does not (l2rl's lead in reward per episode)": (
             "Ours does not: L2RL leads it by {value:.3f} ({p})"
         ),
     },

@@ -138,15 +138,15 @@ def test_statements_of_section_4_1_can_fail() -> None:
     better = {"l2rl-context": seeds(4.48, 4.49, 4.50)}
     assert barcodes(**better) == [
         "l2rl-context stays within the best that is possible without episodic memory",
-        "l2rl-context earns no more than l2rl (difference in reward an episode)",
+        "l2rl-context earns no more than l2rl (difference in reward per episode)",
     ]
     assert barcodes(**{"epl2rl-input": seeds(1.81, 1.9, 2.1)}) == [
-        "epl2rl-input is at chance (reward an episode)"
+        "epl2rl-input is at chance (reward per episode)"
     ]
     overlapping = {**AGENTS["epl2rl"], **seeds(4.3, 8.1, 8.2)}  # by far more, but for one seed
     assert barcodes(epl2rl=overlapping) == [
-        "epl2rl outperforms l2rl (difference in reward an episode)",
-        "epl2rl outperforms l2rl-context (difference in reward an episode)",
+        "epl2rl outperforms l2rl (difference in reward per episode)",
+        "epl2rl outperforms l2rl-context (difference in reward per episode)",
         "epl2rl earns more than any agent without episodic memory can",
     ]
 

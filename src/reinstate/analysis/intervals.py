@@ -1,7 +1,7 @@
 """What a handful of seeds can say: means, bootstrap intervals, permutation tests.
 
-A bootstrap draws seeds anew, with replacement, from those that were run, so it knows of no others.
-Its interval never leaves the range from the lowest seed to the highest, and of two or three seeds
+A bootstrap draws seeds with replacement from those that were run, so it knows of no others. Its
+interval never leaves the range from the lowest seed to the highest, and of two or three seeds
 it is exactly that range. It shows how far runs lie apart; the mean of all the runs that could have
 been made lies outside more often than 95% says: for normal seeds, of three about one time in four,
 of ten about one in ten. Nor can a permutation test of three seeds against three go under p = .05.
@@ -104,7 +104,7 @@ def difference(a: Any, b: Any, paired: bool = False) -> tuple[float, list[float]
 def permutation_test(a: Any, b: Any, paired: bool = False) -> float:
     """One-sided p: how often chance alone puts the mean of a as far above that of b, or further.
 
-    Seeds are dealt to the two sides anew; paired ones keep their pair, and their difference may
+    Seeds are dealt to the two sides at random; paired ones keep their pair, and their difference may
     change its sign. All arrangements are tried, or MANY drawn ones where there are too many.
     """
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)

@@ -2,7 +2,7 @@
 
 That one side has more than another is decided by a permutation test over seeds, that something is
 more than a constant by its bootstrap interval. Both are made from the numbers of single seeds, so
-recorded results can be judged anew. See docs/statistics.md for what so few seeds can say.
+recorded results can be judged again. See docs/statistics.md for what so few seeds can say.
 """
 
 import operator
@@ -90,12 +90,12 @@ def _held(
 
 
 def outperforms(agents: Agents, name: str, other: str, **notes: Any) -> Check:
-    claim = f"{name} outperforms {other} (difference in reward an episode)"
+    claim = f"{name} outperforms {other} (difference in reward per episode)"
     return more(claim, *(_rewards(agents, each) for each in (name, other)), **notes)
 
 
 def no_better(agents: Agents, name: str, other: str, **notes: Any) -> Check:
-    claim = f"{name} earns no more than {other} (difference in reward an episode)"
+    claim = f"{name} earns no more than {other} (difference in reward per episode)"
     return no_more(claim, *(_rewards(agents, each) for each in (name, other)), **notes)
 
 
@@ -160,7 +160,7 @@ def input_at_chance(
     """The variant without an r-gate, where it was run; `chance` is its name among the optima."""
     if "epl2rl-input" not in agents:
         return []
-    claim, agent = "epl2rl-input is at chance (reward an episode)", agents["epl2rl-input"]
+    claim, agent = "epl2rl-input is at chance (reward per episode)", agents["epl2rl-input"]
     notes = _with_share(agent, {"paper": AS_INPUT, "tried": TRIED_AS_INPUT})
     return [within(claim, agent["reward"], optimum[chance], **notes)]
 

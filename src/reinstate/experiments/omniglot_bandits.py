@@ -58,7 +58,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
 
 def _context_drowns(agents: Agents) -> Check:
     """Without reward and action there is no learning within an episode, so less than L2RL's."""
-    claim = "l2rl-context fails where l2rl does not (l2rl's lead in reward an episode)"
+    claim = "l2rl-context fails where l2rl does not (l2rl's lead in reward per episode)"
     said = "L2RL+Context fails: embeddings of 128 numbers drown reward and action (Fig. 3b)"
     rewards = (agents[name]["reward"]["per_seed"] for name in ("l2rl", "l2rl-context"))
     tried = "embeddings of length 11.3 (--task.scale): l2rl-context fails at quick, learns at paper"
