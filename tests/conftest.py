@@ -38,6 +38,15 @@ settings.load_profile("reinstate")
 # A shell ignores SIGINT for what it starts in the background; tests of Ctrl-C need it noticed.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Files, and beginnings of the names of tests, that `make test-fast` goes without.
+SLOW = tuple((Path(__file__).parent / "slow.txt").read_text().split())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker("slow")
+
 
 @pytest.fixture
 def command(

@@ -111,7 +111,7 @@ class GRUAgent(eqx.Module):
 
 class Last(NamedTuple):
     value: Array  # (value_size,)
-    count: Array  # () writes so far
+    writes: Array  # () so far
 
 
 class Found(NamedTuple):
@@ -131,11 +131,11 @@ class LastEpisode(Memory):
         return Last(jnp.zeros(value_size), jnp.zeros((), jnp.int32))
 
     def write(self, contents: Last, key: Array, value: Array) -> Last:
-        return Last(self.share * value, contents.count + 1)
+        return Last(self.share * value, contents.writes + 1)
 
     def read(self, contents: Last, query: Array) -> tuple[Found, Last]:
-        distance = jnp.where(contents.count > 0, 0.0, jnp.inf)
-        return Found(contents.value, distance[None], contents.count[None]), contents
+        distance = jnp.where(contents.writes > 0, 0.0, jnp.inf)
+        return Found(contents.value, distance[None], contents.writes[None]), contents
 
 
 def optimum(task: HigherLower) -> Values:
