@@ -74,7 +74,7 @@ def test_against_a_constant(
 
 
 def test_recorded_seeds_decide_and_not_the_interval_recorded_beside_them() -> None:
-    """So results of an earlier version, whose intervals were others, can be judged anew."""
+    """So results of an earlier version, whose intervals were others, can be judged again."""
     summary = over_seeds([2.1, 2.2, 2.3]) | {"ci95": [1.0, 3.4]}
     assert claims.above("a claim", summary, 2.0).holds
 

@@ -1,4 +1,4 @@
-"""A dictionary of contexts, as a list of entries that is searched and sorted anew each time."""
+"""A dictionary of contexts, as a list of entries that is searched and sorted each time."""
 
 import math
 from dataclasses import dataclass

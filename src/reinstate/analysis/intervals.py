@@ -104,8 +104,8 @@ def difference(a: Any, b: Any, paired: bool = False) -> tuple[float, list[float]
 def permutation_test(a: Any, b: Any, paired: bool = False) -> float:
     """One-sided p: how often chance alone puts the mean of a as far above that of b, or further.
 
-    Seeds are dealt to the two sides at random; paired ones keep their pair, and their difference may
-    change its sign. All arrangements are tried, or MANY drawn ones where there are too many.
+    Seeds are dealt to the two sides at random; paired ones keep their pair, and their difference
+    may change its sign. All arrangements are tried, or MANY drawn ones where there are too many.
     """
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     values = a - b if paired else np.concatenate([a, b])
