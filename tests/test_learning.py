@@ -52,9 +52,9 @@ COMPOSITIONAL = replace(
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture
 def optimised() -> Iterator[None]:
-    """Here compiled code runs long enough to be worth it."""
+    """Optimise compiled code, for tests in which it runs long enough to be worth it."""
     jax.config.update("jax_disable_most_optimizations", False)
     yield
     jax.config.update("jax_disable_most_optimizations", True)
@@ -106,7 +106,7 @@ def test_recall_shows_on_the_first_pull(records: dict[str, Record]) -> None:
     assert right["l2rl"] < 0.35
 
 
-def test_a_cue_brings_back_what_an_episode_paid() -> None:
+def test_a_cue_brings_back_what_an_episode_paid(optimised: None) -> None:
     """The two-step task. Eight seeds reached .70 to .73 on cued episodes, and .64 on uncued."""
     episodes = np.asarray(learned("epl2rl", TWO_STEP).reward).sum(axis=-1)
     uncued, cued = np.split(episodes, 2, axis=2)
@@ -114,7 +114,7 @@ def test_a_cue_brings_back_what_an_episode_paid() -> None:
     assert uncued.mean() > 0.61  # from one episode to the next, by the LSTM alone
 
 
-def test_what_is_known_of_one_stimulus_helps_beside_any_other() -> None:
+def test_what_is_known_of_one_stimulus_helps_beside_any_other(optimised: None) -> None:
     """Compositional bandits: the first pull, asked for a stimulus met before (chance: .5).
 
     Six seeds reached .66 to .72, and .48 to .51 with the memory cleared. Of four runs with 200
