@@ -268,7 +268,7 @@ def test_whether_gradients_reach_stored_states_is_a_setting(
 
 
 def test_an_agent_that_outlives_episodes_is_carried_to_the_next_segment() -> None:
-    """Two segments by `_update`, the second beside one played by hand: carried on, or anew."""
+    """Two segments by `_update`, the second beside one played by hand: carried on, or reset."""
     network = replace(NETWORK, reset="epoch", learned_start=True)
     one = learner(replace(SETTINGS, episodes_per_update=2), network=network)
     update = jax.jit(one._update)
