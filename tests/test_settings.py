@@ -1,17 +1,25 @@
 """Settings to and from untrusted JSON."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
+from reinstate import registry
 from reinstate.errors import UserError
 from reinstate.evaluation import Evaluation
 from reinstate.experiments.barcode_bandits import PAPER
 from reinstate.learner import A2C
 from reinstate.memory import DND
-from reinstate.settings import Settings, completed, differences, from_dict, to_dict
+from reinstate.settings import (
+    Settings,
+    completed,
+    differences,
+    from_dict,
+    recorded_settings,
+    to_dict,
+)
 from reinstate.tasks.bandits import BarcodeBandits
 from tiny import TINY
 
@@ -114,3 +122,29 @@ def test_differences() -> None:
     assert differences(old, new) == ["b.c.deep: 2 → 4", "gone: 5 → None", "new: None → 6"]
     assert differences(old, old) == []
     assert differences({"b": {"c": 2}}, {"b": 7}) == ["b: {'c': 2} → 7"]
+
+
+@dataclass(frozen=True)
+class Forgetful(DND):
+    share: float = 0.5
+
+
+def test_a_memory_of_another_kind_goes_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    memories = {**registry._registered["memory"], "forgetful": Forgetful}
+    monkeypatch.setitem(registry._registered, "memory", memories)
+    settings = replace(TINY, memory=Forgetful(capacity=6, share=0.25))
+    values = json.loads(json.dumps(to_dict(settings)))
+    assert values["memory"]["kind"] == "forgetful" and values["memory"]["share"] == 0.25
+    assert recorded_settings(BarcodeBandits, values) == settings
+    del values["memory"]["share"]  # as an older version of the memory would have left it
+    assert recorded_settings(BarcodeBandits, values).memory == Forgetful(capacity=6, share=0.5)
+
+
+def test_a_memory_that_is_not_known_here_is_refused() -> None:
+    values = to_dict(TINY)
+    assert "kind" not in values["memory"]  # a plain DND is written as it always was
+    values["memory"]["kind"] = "forgetful"
+    with pytest.raises(UserError, match="a memory 'forgetful' that is not known here: install"):
+        recorded_settings(BarcodeBandits, values)
+    with pytest.raises(UserError, match="memory Forgetful has no name"):
+        to_dict(replace(TINY, memory=Forgetful(capacity=6)))
