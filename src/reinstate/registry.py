@@ -13,7 +13,6 @@ Kinds are agent, memory, task, experiment and sink; each has a group of entry po
 """
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
@@ -42,11 +41,6 @@ def register(kind: str, name: str, thing: Any) -> None:
         raise UserError(f"there is another {kind} {name!r} already: choose another name")
 
 
-@cache  # looking through all that is installed takes a while
-def _entry_points(kind: str) -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUPS[kind])}
-
-
 class Registry(Mapping[str, T], Generic[T]):
     """Everything of one kind, by name: ours first, then entry points, loaded when asked for."""
 
@@ -57,18 +51,18 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         if name not in _registered[self.kind]:
-            _registered[self.kind][name] = self._load(_entry_points(self.kind)[name])
+            _registered[self.kind][name] = self._load(self._entry_points()[name])
         thing: T = _registered[self.kind][name]
         return thing
 
     def __iter__(self) -> Iterator[str]:
-        yield from dict.fromkeys([*_registered[self.kind], *_entry_points(self.kind)])
+        yield from dict.fromkeys([*_registered[self.kind], *self._entry_points()])
 
     def __len__(self) -> int:
         return len(list(iter(self)))
 
     def __contains__(self, name: object) -> bool:
-        return name in _registered[self.kind] or name in _entry_points(self.kind)
+        return name in _registered[self.kind] or name in self._entry_points()
 
     def find(self, name: str) -> T:
         """Look a name up; an unknown one is a UserError that says which was probably meant."""
@@ -85,6 +79,9 @@ class Registry(Mapping[str, T], Generic[T]):
             except UserError:  # somebody's package is broken: not the one that brought this thing
                 continue
         return None
+
+    def _entry_points(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=GROUPS[self.kind])}
 
     def _load(self, point: EntryPoint) -> T:
         try:
