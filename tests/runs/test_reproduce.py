@@ -12,6 +12,7 @@ import jax
 import numpy as np
 import pytest
 
+from reinstate import devices
 from reinstate.baselines.bandits import one_exposure
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
@@ -20,13 +21,14 @@ from reinstate.experiments.base import Experiment
 from reinstate.experiments.water_maze import WATER_MAZE
 from reinstate.learner import A2C
 from reinstate.memory import DND
+from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Bar
 from reinstate.runs.reproduce import curve_of, reproduce
 from reinstate.runs.run import open_run
 from reinstate.runs.training import Stopped
 from reinstate.settings import Settings, to_dict
 from reinstate.tasks.water_maze import WaterMaze
-from tiny import SILENT, TINY, contents, interrupt, new_run
+from tiny import SILENT, TINY, contents, interrupt, new_run, trained_run
 
 AGENTS = ("epl2rl", "l2rl")
 
@@ -298,3 +300,32 @@ def test_find_experiment() -> None:
     assert find_experiment("barcode-bandits") is BARCODE_BANDITS
     with pytest.raises(UserError, match="unknown experiment 'barcodes': did you mean barcode-b"):
         find_experiment("barcodes")
+
+
+def test_a_bug_in_a_baseline_is_not_taken_for_a_task_too_large(tmp_path: Path) -> None:
+    """Any ValueError used to empty the claims, with exit status 0."""
+
+    def broken(settings: Settings) -> Any:
+        raise ValueError("operands could not be broadcast")
+
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        go(tmp_path / "x", ("l2rl",), experiment=replace(BARCODE_BANDITS, baselines=broken))
+    assert not (tmp_path / "x" / "results.json").exists()
+
+
+def test_milestones_are_judged_by_the_program_that_judged_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One condition, one program: it used to be compiled a second time for the milestones."""
+    run, made = trained_run(tmp_path / "x"), []
+    spread = devices.over_seeds
+
+    def counted(function: Any, *rest: Any) -> Any:
+        made.append(function.__name__)
+        return spread(function, *rest)
+
+    monkeypatch.setattr(devices, "over_seeds", counted)
+    evaluator = Evaluator(replace(BARCODE_BANDITS, milestones=(0.5, 1.0)), "epl2rl", TINY)
+    verdict = evaluator.judge_run(run, evaluator.load(run))
+    assert [milestone["epoch"] for milestone in verdict["milestones"]] == [2, 4]
+    assert made.count("one_seed") == 1
