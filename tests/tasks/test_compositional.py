@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reinstate import draws
 from reinstate.errors import UserError
 from reinstate.tasks.compositional import (
     HIGH,
@@ -95,6 +96,46 @@ def test_drawings_are_of_the_class_and_never_the_same() -> None:
         ids = zip(tasks.context_id[epoch].tolist(), of[epoch, :, HIGH].tolist(), strict=True)
         assert len(set(ids)) == 3
     assert len(set(of.ravel().tolist())) > 140  # 40 × 6 of 659: 201 different ones are expected
+
+
+@pytest.mark.parametrize(("trained_on", "training"), [(2, 329), (3, 219), (32, 20)])
+def test_agents_are_judged_on_classes_they_never_learned_on(trained_on: int, training: int) -> None:
+    world = CompositionalBandits(num_classes=20, judged_classes=330, trained_on=trained_on)
+    judged = world.for_evaluation()
+    assert len(world.pool) == training and len(judged.pool) == 659 - training
+    assert sorted([*world.pool.tolist(), *judged.pool.tolist()]) == list(range(659))
+    assert judged == replace(world, num_classes=330, judged_classes=0, classes="evaluation")
+    assert judged.for_evaluation() == judged
+
+
+def test_only_classes_of_the_pool_are_on_show() -> None:
+    world = replace(DRAWN, trained_on=32, judged_classes=10)
+    seen = [
+        {int(c) for c in recognise(sample(used).stimuli / 2)[0].ravel()}
+        for used in (world, world.for_evaluation())
+    ]
+    assert seen[0] == set(range(31, 659, 32))  # 40 epochs show 6 of these 20, and miss none
+    assert not seen[1] & seen[0] and len(seen[1]) > 250  # of 639: 299 are expected
+
+
+def test_without_classes_held_out_training_and_evaluation_use_all() -> None:
+    for used in (DRAWN, DRAWN.for_evaluation(), replace(DRAWN, classes="evaluation")):
+        np.testing.assert_array_equal(used.pool, np.arange(659))
+    assert DRAWN.for_evaluation() == DRAWN
+
+
+def test_without_classes_held_out_an_epoch_draws_what_it_always_drew() -> None:
+    key = jax.random.key(7)
+    of, _ = recognise(np.asarray(jax.jit(DRAWN.sample_epoch)(key).stimuli) / 2)
+    drawn = draws.shuffle(jax.random.split(key, 3)[1], jnp.arange(659))[:6].tolist()
+    assert [set(of[:, row].tolist()) for row in (HIGH, LOW)] == [set(drawn[:3]), set(drawn[3:])]
+
+
+def test_barcodes_are_always_new_so_that_none_are_held_out() -> None:
+    world = replace(WORLD, trained_on=3)
+    assert world.for_evaluation() == world
+    for ours, plain in zip(sample(world), sample(WORLD), strict=True):
+        np.testing.assert_array_equal(ours, plain)
 
 
 def test_stimuli_are_seen_in_the_places_of_their_arms() -> None:
@@ -210,14 +251,27 @@ def test_sizes() -> None:
         ({"num_classes": 7}, "classes must be even, half high and half low, not 7"),
         ({"judged_classes": 9}, "classes must be even, half high and half low, not 9"),
         ({"judged_classes": -2}, "judged_classes must be 0 or more, not -2"),
-        ({"judged_classes": 660}, "660 classes are needed and there are 659"),
+        ({"judged_classes": 660}, "660 classes .* are 659 to draw from: lower judged_classes$"),
         ({"query": "best"}, "unknown query 'best': choose random, high or low"),
         ({"exchange": 1.5}, "exchange must be a probability"),
         ({"exchange_high": -0.1}, "exchange_high must be a probability"),
         ({"exchange_until": 2.0}, "exchange_until must be a probability"),
         ({"exchanges": 0}, "exchanges must be positive"),
         ({"num_classes": 0}, "num_classes must be positive"),
-        ({"num_classes": 660}, "660 classes are needed and there are 659"),
+        ({"num_classes": 660}, "660 classes .* are 659 to draw from: lower num_classes$"),
+        ({"trained_on": 1}, "trained_on must be 0 .* or at least 2, not 1"),
+        ({"trained_on": -3}, "trained_on must be 0 .* or at least 2, not -3"),
+        ({"trained_on": 3}, "400 .* are 219 .*: lower num_classes, or use trained_on 0"),
+        ({"trained_on": 660, "num_classes": 2}, "2 classes are needed and there are 0"),
+        (
+            {"trained_on": 2, "num_classes": 20, "judged_classes": 400},
+            "400 .* are 330 .*: lower judged_classes, or raise trained_on",
+        ),
+        (
+            {"trained_on": 3, "num_classes": 442, "classes": "evaluation"},
+            "442 classes are needed and there are 440",
+        ),
+        ({"classes": "test"}, "unknown classes 'test': choose training or evaluation"),
         ({"repeats": 21}, "has 20 drawings: lower repeats"),
         ({"stimuli": "faces"}, "unknown stimuli 'faces': choose omniglot or barcodes"),
         ({"stored": "none"}, "unknown stored 'none': choose queried or both"),

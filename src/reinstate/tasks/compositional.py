@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from reinstate import draws
@@ -12,7 +13,14 @@ from reinstate.errors import UserError, require_choices, require_positive, requi
 from reinstate.processes import Bag, exposures
 from reinstate.tasks.barcodes import barcodes, check_barcodes
 from reinstate.tasks.base import Observation, World
-from reinstate.tasks.drawings import EMBEDDING_SIZE, NUM_CLASSES, check_drawings, drawings_of
+from reinstate.tasks.drawings import (
+    EMBEDDING_SIZE,
+    Classes,
+    check_drawings,
+    drawings_of,
+    require_split,
+    split_classes,
+)
 
 HIGH, LOW = 0, 1  # rows of an episode's stimuli
 
@@ -77,6 +85,10 @@ class CompositionalBandits(World):
     """The stimulus that the memory is queried with on a trial."""
     judged_classes: int = 0
     """Classes per epoch of evaluation; 0: as many as num_classes."""
+    classes: Classes = "training"
+    """The classes of drawings: agents learn on the first, are judged on the second."""
+    trained_on: int = 0
+    """Every n-th class of drawings is for training, the others for evaluation; 0: all for both."""
     exchange: float = 0.0
     """Curriculum: probability that a stimulus is replaced by another of its kind before a trial."""
     exchange_high: float = 0.9
@@ -100,10 +112,29 @@ class CompositionalBandits(World):
         for number in (self.num_classes, self.judged_classes):
             if number % 2:
                 raise UserError(f"classes must be even, half high and half low, not {number}")
+        require_split(trained_on=self.trained_on)
         if self.stimuli == "omniglot":
-            check_drawings(max(self.num_classes, self.judged_classes), self.repeats)
+            self._check_pools()
         else:
             check_barcodes(max(self.num_classes, self.judged_classes), self.barcode_length)
+
+    def _check_pools(self) -> None:
+        fewer = "lower num_classes" + (", or use trained_on 0" if self.trained_on else "")
+        check_drawings(self.num_classes, self.repeats, len(self.pool), fewer)
+        to_judge = len(split_classes(self.trained_on)[1])
+        fewer = "lower judged_classes" + (", or raise trained_on" if self.trained_on else "")
+        check_drawings(self.judged_classes, self.repeats, to_judge, fewer)
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether agents are judged on classes of drawings that they did not learn on."""
+        return self.stimuli == "omniglot" and self.trained_on > 0
+
+    @property
+    def pool(self) -> np.ndarray:
+        """The classes that drawings come from."""
+        for_training, others = split_classes(self.trained_on)
+        return others if self.classes == "evaluation" else for_training
 
     @property
     def observation_size(self) -> int:
@@ -130,9 +161,10 @@ class CompositionalBandits(World):
         return 2 if self.stored == "both" else 1
 
     def for_evaluation(self) -> Self:
-        """Return the world with epochs of judged_classes, without the curriculum."""
+        """Return the world of judged_classes held-out classes, without the curriculum."""
         judged = self.judged_classes or self.num_classes
-        return replace(self, num_classes=judged, judged_classes=0, exchange=0.0)
+        classes: Classes = "evaluation" if self.holds_out else self.classes
+        return replace(self, num_classes=judged, judged_classes=0, exchange=0.0, classes=classes)
 
     def sample_epoch(self, key: Array) -> CompositionalTask:
         return self.sample_training_epoch(key, jnp.ones(()))
@@ -145,7 +177,7 @@ class CompositionalBandits(World):
         classes = jax.vmap(bag.sample)(jax.random.split(order_key)) + first
         met = jax.vmap(exposures)(classes)  # (2, episodes)
         if self.stimuli == "omniglot":
-            which = draws.shuffle(class_key, jnp.arange(NUM_CLASSES))[: self.num_classes]
+            which = draws.shuffle(class_key, jnp.asarray(self.pool))[: self.num_classes]
             shown = self.scale * drawings_of(drawing_key, which, classes, met)
         else:
             shown = barcodes(class_key, self.num_classes, self.barcode_length)[classes]

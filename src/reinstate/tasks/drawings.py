@@ -21,6 +21,7 @@ from reinstate.tasks.recurring import RecurringWorld
 
 NUM_CLASSES, NUM_DRAWINGS, EMBEDDING_SIZE = 659, 20, 128
 SHIPPED = Path(__file__).with_name("embeddings.safetensors")
+Classes = Literal["training", "evaluation"]
 ARRAY = "embeddings"  # the only one in such a file
 
 
@@ -48,12 +49,27 @@ def save_embeddings(path: Path, embeddings: np.ndarray) -> None:
     write_arrays(path, {ARRAY: embeddings.astype(np.float16)})
 
 
-def check_drawings(num_classes: int, exposures: int, available: int = NUM_CLASSES) -> None:
+def split_classes(every: int) -> tuple[np.ndarray, np.ndarray]:
+    """Split the classes into every n-th and all others; for 0, both parts are all classes."""
+    numbers = np.arange(NUM_CLASSES)
+    if not every:
+        return numbers, numbers
+    nth = numbers % every == every - 1
+    return numbers[nth], numbers[~nth]
+
+
+def require_split(**settings: int) -> None:
+    """Refuse an n by which classes cannot be split in two parts."""
+    for name, every in settings.items():
+        if every < 0 or every == 1:
+            raise UserError(f"{name} must be 0 (all classes for both) or at least 2, not {every}")
+
+
+def check_drawings(num_classes: int, exposures: int, available: int, fix: str) -> None:
     """Refuse an epoch that needs more classes, or more drawings per class, than there are."""
     if num_classes > available:
         raise UserError(
-            f"{num_classes} classes are needed and there are {available} to draw from:"
-            " lower the number of contexts or classes, or held_out"
+            f"{num_classes} classes are needed and there are {available} to draw from: {fix}"
         )
     if exposures > NUM_DRAWINGS:
         raise UserError(
@@ -76,7 +92,7 @@ def drawings_of(key: Array, which: Array, index: Array, exposure: Array) -> Arra
 class DrawingWorld(RecurringWorld):
     """A world whose contexts are Omniglot classes."""
 
-    classes: Literal["training", "evaluation"] = "training"
+    classes: Classes = "training"
     """The classes that contexts come from: agents learn on the first, are judged on the second."""
     held_out: int = 3
     """Every n-th class is held out for evaluation; 0: training and evaluation use all classes."""
@@ -86,19 +102,16 @@ class DrawingWorld(RecurringWorld):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_positive(scale=self.scale)
-        if self.held_out < 0 or self.held_out == 1:
-            raise UserError(f"held_out must be 0 (none) or at least 2, not {self.held_out}")
-        fewest = NUM_CLASSES // self.held_out if self.held_out else NUM_CLASSES
-        check_drawings(self.sequence.max_tasks, self.max_exposures, fewest)
+        require_split(held_out=self.held_out)
+        fewest = min(len(part) for part in split_classes(self.held_out))
+        fix = "lower the number of contexts, or held_out"
+        check_drawings(self.sequence.max_tasks, self.max_exposures, fewest, fix)
 
     @property
     def pool(self) -> np.ndarray:
         """The classes that contexts come from."""
-        every = np.arange(NUM_CLASSES)
-        if not self.held_out:
-            return every
-        kept = every % self.held_out == self.held_out - 1
-        return every[kept == (self.classes == "evaluation")]
+        held_out, others = split_classes(self.held_out)
+        return held_out if self.classes == "evaluation" else others
 
     @property
     def context_size(self) -> int:
