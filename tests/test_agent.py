@@ -123,6 +123,55 @@ def test_the_memory_stores_c_not_h() -> None:
     np.testing.assert_array_equal(make("epl2rl").to_store(state), state.c)
 
 
+@pytest.mark.parametrize(
+    ("stored", "c", "expected"),
+    [
+        ("raw", [-2.0, 0.5, 0.0, 20.0, 1e7], [-2.0, 0.5, 0.0, 20.0, 1e6]),
+        ("raw", [-1e9, 1e6, 1.0, 2.0, 3.0], [-1e6, 1e6, 1.0, 2.0, 3.0]),
+        ("tanh", [-2.0, 0.5, 0.0, 20.0, 1e7], [-0.9640276, 0.4621172, 0.0, 1.0, 1.0]),
+        ("rms", [3.0, -4.0, 0.0, 0.0, 0.0], [1.3416408, -1.7888544, 0.0, 0.0, 0.0]),  # / √5
+        ("rms", [0.5, -0.5, 0.0, 2.0, 0.5], [0.5, -0.5, 0.0, 2.0, 0.5]),  # it has less than 1
+        ("rms", [1e7, -1e7, 1e7, 1e7, 0.0], [1.1180340, -1.1180340, 1.1180340, 1.1180340, 0.0]),
+    ],
+)
+def test_what_is_stored_of_a_cell_state(stored: Any, c: list[float], expected: Any) -> None:
+    agent = shapes("epl2rl", Network(hidden_size=5, stored=stored), WORLD)
+    found = agent.to_store(LSTMState(c=jnp.array(c), h=jnp.ones(5)))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("stored", ["raw", "tanh", "rms"])
+def test_what_is_stored_has_a_gradient_at_zero(stored: Any) -> None:
+    """Gradients may go through storage, and an episode may leave no trace in c."""
+    agent = shapes("epl2rl", Network(hidden_size=5, stored=stored), WORLD)
+    gradient = jax.grad(lambda c: agent.to_store(LSTMState(c, c)).sum())(jnp.zeros(5))
+    np.testing.assert_array_equal(gradient, np.ones(5))
+
+
+@pytest.mark.parametrize(
+    ("reinstated", "first", "later"),
+    [
+        ("every-step", [-0.5, -0.125, 0.25, 0.625, 1.0], [-0.5, -0.125, 0.25, 0.625, 1.0]),
+        ("first-step", [-0.5, -0.125, 0.25, 0.625, 1.0], [0.0, 0.125, 0.25, 0.375, 0.5]),
+    ],
+)
+def test_when_a_retrieved_state_comes_back(reinstated: Any, first: Any, later: Any) -> None:
+    """Without weights all gates are half open and c_in is 0: c ← (c + c_ep) / 2."""
+    agent = make("epl2rl", Network(hidden_size=5, reinstated=reinstated))
+    agent = jax.tree.map(jnp.zeros_like, agent)
+    for last_action, expected in ((-1, first), (0, later), (1, later)):
+        state, _ = act(agent, last_action=jnp.array(last_action))
+        np.testing.assert_allclose(state.c, expected, atol=1e-7)
+
+
+def test_a_memory_that_is_an_input_is_one_on_the_first_step_only_if_asked() -> None:
+    agent = make("epl2rl-input", Network(hidden_size=5, reinstated="first-step"))
+    assert not notices(agent, c_ep=jnp.ones(5))
+    first = jnp.array(-1)
+    states = [act(agent, last_action=first, c_ep=c_ep)[0] for c_ep in (jnp.zeros(5), jnp.ones(5))]
+    assert not np.allclose(states[0].h, states[1].h)
+
+
 def test_a_compressed_memory_takes_as_many_inputs_as_asked() -> None:
     agent = make("epl2rl-input-2")
     assert input_size(agent) == 1 + 3 + 1 + 2
@@ -180,6 +229,15 @@ def test_separate_feedback_is_the_action_and_the_reward() -> None:
 def test_unknown_feedback_is_refused() -> None:
     with pytest.raises(UserError, match="unknown feedback 'both': choose separate or joint"):
         Network(feedback="both")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("setting", "known"),
+    [("reinstated", "every-step or first-step"), ("stored", "raw, tanh or rms")],
+)
+def test_unknown_ways_to_reinstate_and_to_store_are_refused(setting: str, known: str) -> None:
+    with pytest.raises(UserError, match=f"unknown {setting} 'x': choose {known}"):
+        Network(**{setting: "x"})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("learned", [False, True])

@@ -18,7 +18,7 @@ from reinstate.errors import require_choices, require_positive
 from reinstate.registry import Registry
 from reinstate.tasks.base import World
 
-LARGEST_STORED = 1e6  # far beyond where tanh(c) is ±1: behaviour does not change
+LARGEST_STORED = 1e6  # far beyond where tanh(c) is ±1; `Agent.to_store` says what it is for
 INPUT_SIZES = (2, 4, 8, 16)  # of the compressed variants: the paper says that below 5 some learn
 
 
@@ -36,6 +36,13 @@ class Network:
     """How the last action and reward enter: each by itself, or their product as well."""
     reset: Literal["episode", "epoch"] = "episode"
     """When the LSTM is reset: with every episode (the paper) or with every epoch."""
+    reinstated: Literal["every-step", "first-step"] = "every-step"
+    """When a retrieved state comes back: on every step (the paper), so that it is added again and
+    again, or on the first step of an episode alone."""
+    stored: Literal["raw", "tanh", "rms"] = "raw"
+    """What is stored of a cell state c: c itself (the paper), cut off at ±1e6; tanh(c), which keeps
+    signs and loses sizes beyond 1; or c scaled down to a root mean square of 1 where it has more,
+    which keeps the units' proportions."""
 
     def __post_init__(self) -> None:
         require_positive(hidden_size=self.hidden_size)
@@ -131,12 +138,16 @@ class Agent(eqx.Module):
     num_actions: int = eqx.field(static=True)
     outlives_episodes: bool = eqx.field(static=True)  # whether its state does
     joint_feedback: bool = eqx.field(static=True)
+    first_step_only: bool = eqx.field(static=True)  # whether retrieved states come back only then
+    stored: Literal["raw", "tanh", "rms"] = eqx.field(static=True)
 
     def __init__(self, world: World, wiring: Wiring, network: Network, *, key: Array) -> None:
         self.wiring = wiring
         self.num_actions = world.num_actions
         self.outlives_episodes = network.reset == "epoch"
         self.joint_feedback = network.feedback == "joint"
+        self.first_step_only = network.reinstated == "first-step"
+        self.stored = network.stored
         cell_key, head_key, shrink_key = jax.random.split(key, 3)
         hidden = network.hidden_size
         size = world.observation_size + world.num_actions + 1
@@ -170,10 +181,20 @@ class Agent(eqx.Module):
     def to_store(self, state: LSTMState) -> Array:
         """Return what the memory keeps of a state: the paper stores c, not h.
 
-        c_ep is added on every step of an exposure and stored again at its end, so that c can grow
-        by a factor with each: nearly twofold at initialisation. In the paper's ten exposures
-        that is nothing; in hundreds it would leave the floating-point numbers.
+        c grows: c_ep is added on every step of an exposure, and the sum is stored again at its end.
+        A unit whose gates stay open is multiplied with each exposure, nearly twofold at
+        initialisation (r = .5, f = .73) and by up to the number of steps once trained. Trained
+        agents have units at the clip by the end of an epoch; `reinstate.analysis.states` counts
+        them by exposure.
+
+        The clip keeps c within the floating-point numbers, and that is all. It does not keep c in
+        tanh's range: far outside it h shows the sign of c alone, i ∘ c_in, at most 1 per step,
+        cannot turn that sign, and tanh passes no gradient.
         """
+        if self.stored == "tanh":
+            return jnp.tanh(state.c)
+        if self.stored == "rms":
+            return state.c * jax.lax.rsqrt(jnp.maximum(jnp.mean(state.c**2), 1.0))
         return jnp.clip(state.c, -LARGEST_STORED, LARGEST_STORED)
 
     def initial_state(self) -> LSTMState:
@@ -190,6 +211,8 @@ class Agent(eqx.Module):
         state: LSTMState,
     ) -> tuple[LSTMState, Decision]:
         """Take one step. The one-hot of an action of −1, where there was none yet, is all zero."""
+        if self.first_step_only:
+            c_ep = jnp.where(last_action < 0, c_ep, 0.0)
         action = jax.nn.one_hot(last_action, self.num_actions)
         x = [features, action, last_reward[None]]
         if self.joint_feedback:

@@ -107,6 +107,13 @@ class GateScores(TypedDict, total=False):
     correlation_with_usefulness: OverSeeds | None
 
 
+class StoredScores(TypedDict):
+    """How large the cell states are that the memory was given."""
+
+    beyond: list[float]  # sizes; the last is where stored states are clipped
+    by_exposure: OverSeeds  # (seeds, exposures, sizes), share of units with |c| >= the size
+
+
 class ChoiceScores(TypedDict, total=False):
     """The choice model, fitted to an agent's choices."""
 
@@ -123,6 +130,7 @@ class Scores(TypedDict, total=False):
     reward: Required[OverSeeds]  # per episode
     by_exposure: ByExposure
     r_gate: OverSeeds  # mean over units and steps
+    stored: StoredScores  # of agents with a memory
     retrieval: OverSeeds | None  # share of known contexts whose own state came back
     on_training_contexts: dict[str, Any]  # Scores again
     probes: dict[str, OverSeeds]  # reward with an altered memory, by what was done to it

@@ -12,8 +12,9 @@ from reinstate.agent import Maker
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import Scores
+from reinstate.analysis.states import evaluate_watched, stored_scores
 from reinstate.errors import UserError
-from reinstate.evaluation import Condition, Record, evaluate_in
+from reinstate.evaluation import Condition, Record
 from reinstate.experiments.base import Experiment
 from reinstate.learner import TrainState
 from reinstate.runs.run import Run, load_checkpoint
@@ -35,16 +36,21 @@ class Evaluator:
 
     def record(self, state: TrainState, condition: Condition | None = None) -> Record:
         """Play frozen weights of all seeds on fresh keys; leaves are (seeds, …) NumPy arrays."""
-        condition = condition or self.condition
+        return self._play(state, condition or self.condition)[0]
+
+    def _play(self, state: TrainState, condition: Condition) -> tuple[Record, Any]:
+        """Return the record, and the sizes of stored states where those are known."""
         if condition not in self._programs:
 
-            def one_seed(params: Any, seed: jax.Array) -> Record:
+            def one_seed(params: Any, seed: jax.Array) -> tuple[Record, Any]:
                 player = self.learner.agent(params)
-                return evaluate_in(condition, player, self.settings.evaluation, seed)
+                return evaluate_watched(condition, player, self.settings.evaluation, seed)
 
             self._programs[condition] = devices.over_seeds(one_seed, self.settings.seeds)
         seeds = jnp.array(self.settings.seed_range)
-        return jax.tree.map(np.asarray, self._programs[condition](state.params, seeds))
+        found = self._programs[condition](state.params, seeds)
+        played: tuple[Record, Any] = jax.tree.map(np.asarray, found)
+        return played
 
     def scores(self, record: Record) -> Scores:
         """Judge a record by what the experiment is about."""
@@ -56,7 +62,10 @@ class Evaluator:
     def verdict(self, state: TrainState) -> Scores:
         """Judge frozen weights: on fresh tasks, on training tasks if those differ, by probes."""
         settings = self.settings
-        verdict = self.scores(self.record(state))
+        record, sizes = self._play(state, self.condition)
+        verdict = self.scores(record)
+        if sizes is not None:
+            verdict["stored"] = stored_scores(record, sizes)
         training = Condition(settings.task, settings.memory)
         if training != self.condition:
             verdict["on_training_contexts"] = {**self.scores(self.record(state, training))}
