@@ -33,9 +33,9 @@ BELIEF_DIGITS = 12  # beliefs that agree to so many are one; values are then off
 class Compositional:
     """Reward per pull in compositional bandits; `by_exposure` counts those of either stimulus."""
 
-    novel: float
-    known: float
-    mean: float
+    novel: float  # exact
+    known: float  # exact
+    mean: float  # a bound, and so is by_exposure
     by_exposure: Array  # (exposures,)
 
 
@@ -207,14 +207,17 @@ def compositional(
     p_high: float = 0.9,
     p_low: float = 0.1,
 ) -> Compositional:
-    """Solve exactly for reward per pull with two visible stimuli, one high-paying, one low-paying.
+    """Bound reward per pull with two visible stimuli, one high-paying, one low-paying.
 
     Shuffled positions change nothing for an observer who sees the stimuli, so an episode of two
-    novel stimuli is a one-good-arm bandit of two arms. A stimulus counts as known after any earlier
-    exposure, and knowing either of the two is enough. Each bag holds num_classes classes
-    `exposures` times and is emptied over N = num_classes exposures episodes, so episode t shows a
-    class for the first time with probability u_t = u_{t-1} (N - t + 1 - (exposures - 1)) / (N - t +
-    1), u_1 = 1, independently in the two bags, and
+    novel stimuli is a one-good-arm bandit of two arms, solved exactly. The mean over an epoch is an
+    upper bound, by relaxation: reveal at the end of an episode which stimulus was which. An agent
+    may ignore what it is told, so its best reward is no less than before. Now nothing it does
+    changes what it knows in later episodes, and knowing either stimulus is enough; `pooled` says
+    what is reachable. Each bag holds num_classes classes `exposures` times and is emptied over N =
+    num_classes exposures episodes, so episode t shows a class for the first time with probability
+    u_t = u_{t-1} (N - t + 1 - (exposures - 1)) / (N - t + 1), u_1 = 1, independently in the two
+    bags, and
 
         mean = known - (known - novel) mean_t u_t^2,
         first exposure = known - (known - novel) sum_t u_t^2 / sum_t u_t,   later ones = known.
@@ -244,3 +247,8 @@ def check_size(what: str, size: float, unit: str, limit: float, settings: str) -
         raise TooLarge(
             f"{what}: too large to solve, {size:.1e} {unit} (limit {limit:.0e}); lower {settings}"
         )
+
+
+def interval(samples: Array) -> tuple[Array, Array]:
+    """Return the mean over epochs, and half the width of its 95% interval."""
+    return samples.mean(axis=0), 1.96 * samples.std(axis=0) / math.sqrt(len(samples) - 1)

@@ -1,6 +1,5 @@
 """What remembering the whole epoch is worth, if contexts map to arms by a permutation."""
 
-import math
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,6 +11,8 @@ from reinstate.baselines.bandits import (
     Indices,
     check_arms,
     check_size,
+    interval,
+    one_exposure,
 )
 from reinstate.errors import UserError
 
@@ -45,7 +46,8 @@ def elimination(
                                  of the product of their L,
 
     the sum by recursion over subsets of arms. It pulls greedily on that posterior, which maximises
-    the reward of the current episode; exploring for the sake of other contexts could earn more.
+    the reward of the current episode; exploring for the sake of other contexts could earn more. So
+    the value is reachable, and `elimination_bound` is what no agent exceeds.
     Cost O(epochs exposures num_arms^2 (2^num_arms + pulls)), memory O(epochs (2^num_arms +
     exposures num_arms)). Raises TooLarge beyond `MAX_OPERATIONS`.
     """
@@ -73,8 +75,49 @@ def elimination(
             reward[now] += p_arm / (num_arms * pulls)
         likelihood[context, lanes] = own
         exposure[context, lanes] += 1
-    (mean,), (half_width,) = _interval(reward.mean(axis=1, keepdims=True))
-    return Elimination(float(mean), float(half_width), *_interval(reward))
+    (mean,), (half_width,) = interval(reward.mean(axis=1, keepdims=True))
+    return Elimination(float(mean), float(half_width), *interval(reward))
+
+
+def elimination_bound(
+    num_arms: int = 10,
+    pulls: int = 10,
+    p_good: float = 0.9,
+    p_bad: float = 0.1,
+    exposures: int = 10,
+    num_contexts: int | None = None,
+) -> Array:
+    """Bound reward per pull at exposures 1, 2, ... for every agent that remembers the whole epoch.
+
+    An upper bound, by relaxation: reveal the good arm of a context at the end of its first episode.
+    An agent may ignore what it is told, so its best reward is no less than before. Now nothing it
+    does in an episode changes what it knows in later ones, so each episode is solved by itself.
+    From the second exposure on every pull is on a best arm. Where the j-th context is first met,
+    the arms of the j - 1 earlier ones are known to be bad for it, and its own is uniform over the
+    m = num_arms - j + 1 others:
+
+    - p_good > p_bad: a known bad arm pays least and tells nothing, so it is never worth a pull, and
+      the episode is `one_exposure` with m arms;
+    - p_good < p_bad: a known bad arm pays most, so from j = 2 on every pull is on one.
+
+    If there are more contexts than arms, num_arms of them, drawn at random, have all arms, and the
+    others have independent ones. Reveal, too, which are which: the former are as above, the latter
+    are `one_exposure` with all arms. Each exposure's value is a bound, and so is their mean. It is
+    attained where a first episode leaves no doubt, as with p_good = 1, p_bad = 0 and two arms.
+    """
+    check_arms(num_arms, pulls, p_good, p_bad, exposures=exposures)
+    contexts = num_arms if num_contexts is None else num_contexts
+    if contexts < num_arms:
+        raise UserError(f"{contexts} contexts are too few for {num_arms} arms: raise num_contexts")
+    unaided = one_exposure(num_arms, pulls, p_good, p_bad)
+    best = max(p_good, p_bad) if num_arms > 1 else p_good
+    if p_good > p_bad:
+        aided = [one_exposure(m, pulls, p_good, p_bad) for m in range(1, num_arms)]
+    else:
+        aided = [best] * (num_arms - 1)
+    by_exposure = np.full(exposures, best)
+    by_exposure[0] = (sum(aided) + (contexts - num_arms + 1) * unaided) / contexts
+    return by_exposure
 
 
 def list_subsets(num_arms: int) -> list[tuple[Indices, Indices]]:
@@ -109,8 +152,3 @@ def _pull(
     paid = rng.random(len(arm)) < p_arm
     pays = np.where(np.arange(posterior.shape[1]) == arm[:, None], p_good, p_bad)
     return p_arm, np.where(paid[:, None], pays, 1 - pays)
-
-
-def _interval(samples: Array) -> tuple[Array, Array]:
-    """Return the mean over epochs, and half the width of its 95% interval."""
-    return samples.mean(axis=0), 1.96 * samples.std(axis=0) / math.sqrt(len(samples) - 1)
