@@ -18,6 +18,7 @@ The best path need not be the quickest sweep (a central goal is worth more than 
 maximum is taken over (set of visited cells, position, moves left); `best_search` says at what cost.
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -64,7 +65,7 @@ class WaterMazeBounds:
 
 
 def water_maze_optimum(
-    height: int = 4, width: int = 4, steps: int = 20, exposures: int = 10
+    height: int = 4, width: int = 4, steps: int = 20, exposures: float = 10
 ) -> WaterMazeOptimum:
     """Solve one maze; `best_search` determines the cost and refuses what is too large.
 
@@ -81,7 +82,7 @@ def water_maze_optimum(
         random_walk=random_walk_goals(height, width, steps),
         without_memory=without,
         goal_known=known,
-        mean_over_exposures=_exposure_mean(without, known, exposures),
+        mean_over_exposures=exposure_mean(without, known, exposures),
         goal_always_found=bool(np.isclose(found, without + 1, rtol=0, atol=1e-9)),
         steps_first_exposure=steps - best_search(height, width, _moves_left(gain)),
         steps_goal_known=steps_when_known(height, width, steps),
@@ -89,7 +90,7 @@ def water_maze_optimum(
 
 
 def water_maze_bounds(
-    height: int = 4, width: int = 4, steps: int = 20, exposures: int = 10, beam: int = 64
+    height: int = 4, width: int = 4, steps: int = 20, exposures: float = 10, beam: int = 64
 ) -> WaterMazeBounds:
     """Bound the optima of any maze. Cost O(n^2 steps^2 + n steps^2 beam), memory O(n^2)."""
     known_goals = known_goal_table(height, width, steps)
@@ -99,7 +100,7 @@ def water_maze_bounds(
         without_memory_lower=search_lower_bound(height, width, gain, beam),
         without_memory_upper=upper,
         goal_known=known,
-        mean_over_exposures_upper=_exposure_mean(upper, known, exposures),
+        mean_over_exposures_upper=exposure_mean(upper, known, exposures),
         steps_first_exposure_lower=steps - search_upper_bound(height, width, left),
         steps_first_exposure_upper=steps - search_lower_bound(height, width, left, beam),
         steps_goal_known=steps_when_known(height, width, steps),
@@ -221,7 +222,8 @@ def beam_search(height: int, width: int, gain: Floats, start: int, beam: int = 6
     return max(paths.values())
 
 
-def _exposure_mean(first: float, later: float, exposures: int) -> float:
+def exposure_mean(first: float, later: float, exposures: float) -> float:
+    """Return the mean over exposures, of which there may be a fraction on average."""
     require_positive(exposures=exposures)
     return (first + (exposures - 1) * later) / exposures
 
@@ -275,10 +277,19 @@ def _visited_sets(height: int, width: int, steps: int) -> list[Cells]:
     return levels
 
 
+def search_entries(height: int, width: int, steps: int) -> float:
+    """Count the entries of the table in `best_search`; infinite where it refuses the maze."""
+    try:
+        counts = [float(len(sets)) for sets in _visited_sets(height, width, steps)]
+    except TooLarge:
+        return math.inf
+    return _table_size(counts, height * width, steps)[1]
+
+
 def _table_size(counts: list[float], cells: int, steps: int) -> tuple[float, float]:
     """Return (bytes at the largest level, entries of all levels) of the table in `best_search`."""
     level = np.array([cells * n * (steps - k + 1) for k, n in enumerate(counts)])
-    return 8 * float((level[1:] + level[:-1]).max()), float(level.sum())
+    return 8 * float(np.convolve(level, [1, 1]).max()), float(level.sum())
 
 
 def _too_large(height: int, width: int, steps: int, counts: list[float]) -> TooLarge:
