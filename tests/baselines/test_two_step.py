@@ -254,6 +254,51 @@ def test_aiming_at_the_better_state_is_optimal(p_high: float, p_low: float) -> N
     assert greedy == pytest.approx(value[1000] / task.uncued, abs=1e-6)
 
 
+def best_with_recall(task: TwoStep) -> float:
+    """Summed reward of the best strategy if one episode is cued: recursion over all histories."""
+    pays = np.array([[task.p_high, task.p_low], [task.p_low, task.p_high]])  # (good, state)
+    turn = np.full((2, 2), task.p_reversal) + (1 - 2 * task.p_reversal) * np.eye(2)
+
+    def reached(aim: int, state: int) -> float:
+        return task.p_common if state == aim else 1 - task.p_common
+
+    def value(good: np.ndarray, history: tuple[Outcome, ...]) -> float:  # good: P(history, good)
+        good = good @ turn
+        if len(history) == task.uncued:
+            return float(np.mean([max(cued(good, a, e) for a in (0, 1)) for e in history]))
+        totals = []
+        for aim in (0, 1):
+            total = 0.0
+            for s in (0, 1):
+                for r, chance in ((1, pays[:, s]), (0, 1 - pays[:, s])):
+                    joint = reached(aim, s) * good * chance
+                    total += r * joint.sum() + value(joint, (*history, (s, r)))
+            totals.append(total)
+        return max(totals)
+
+    def cued(good: np.ndarray, aim: int, episode: Outcome) -> float:
+        replayed, r = episode
+        fresh = reached(aim, 1 - replayed) * float(good @ pays[:, 1 - replayed])
+        return reached(aim, replayed) * r * float(good.sum()) + fresh
+
+    return value(np.array([0.5, 0.5]), ())
+
+
+@pytest.mark.parametrize("p_reversal", [0.0, 0.1, 0.7])
+@pytest.mark.parametrize("p_high", [0.9, 0.6, 1.0])
+def test_with_recall_no_strategy_earns_more(p_reversal: float, p_high: float) -> None:
+    task = TwoStep(p_high=p_high, p_low=1 - p_high, p_reversal=p_reversal, uncued=3, cued=1)
+    g = good_state_probability(task)
+    found = pay(task, g).sum() + episodic_cued(task, g)
+    assert found == pytest.approx(best_with_recall(task), abs=1e-6)
+
+
+def test_having_reached_the_good_state_is_worth_more_when_cued() -> None:
+    task = TwoStep(uncued=2, cued=1)
+    gain = [episodic_cued(task, np.array(g)) - episodic_cued(task, np.zeros(2)) for g in np.eye(2)]
+    assert gain == pytest.approx([0.8 * (1 - 0.8**2) / 4, 0.8 * (1 - 0.8) / 4])
+
+
 def test_a_finer_grid_changes_nothing() -> None:
     task = TwoStep(0.8, 0.02, 0.8, 0.3)
     coarse, fine = (good_state_probability(task, grid).mean() for grid in (4001, 16001))

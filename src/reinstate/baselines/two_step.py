@@ -22,6 +22,9 @@ before it, so the ideal observer plays the paper's incremental model-based strat
 Cued, episodic. Whatever is believed, aim at s_e if r_e = 1 and away from it if r_e = 0: a fresh
 draw offers no more than 1 and no less than 0. So the belief drops out, and the reward follows from
 g_e and from c = (1 - 2 p_reversal)^(n - e): the good state of e is good at n with (1 + c)/2.
+If p_high + p_low = 1, having reached the good state at e is worth (p_high - p_low)(1 - c)/2 >= 0
+more than the other when e is cued. So aiming at the better state serves both halves, and their
+rewards are optimal together.
 
 Cued, incremental. An observer that ignores the cue cannot tell a replayed outcome from a fresh
 one. It knows the rules, so its likelihood allows for both. Half of all episodes e reached s, and
