@@ -26,7 +26,10 @@ def test_barcode_bandits() -> None:
     assert values["without_memory"] == pytest.approx(4.436, abs=5e-4)
     assert values["own_memory"] == pytest.approx(8.44, abs=5e-3)
     assert values["own_memory_by_exposure"][:4] == pytest.approx([4.44, 8.15, 8.83, 8.97], abs=5e-3)
-    assert values["elimination_simulated"]["mean"] == pytest.approx(8.71, abs=0.02)
+    assert values["with_memory"] == pytest.approx(8.750, abs=5e-4)
+    reached = values["elimination_simulated"]
+    assert reached["mean"] == pytest.approx(8.71, abs=0.02)
+    assert reached["mean"] + reached["half_width"] < values["with_memory"]
 
 
 @pytest.mark.parametrize(
@@ -35,17 +38,52 @@ def test_barcode_bandits() -> None:
         ({"process": "urn"}, "own_memory"),
         ({"mapping": "independent"}, "elimination_simulated"),
         ({"num_contexts": 12}, "elimination_simulated"),
+        ({"process": "urn"}, "with_memory"),
     ],
 )
 def test_what_does_not_apply_is_left_out(settings: dict[str, Any], missing: str) -> None:
     assert missing not in bandit_optimum(BarcodeBandits(**settings))
 
 
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"mapping": "independent"}, 8.4375),  # own memory
+        ({"num_contexts": 12}, 8.7159),  # (10 x 6.504 + 2 x 4.436) / 12, then 9.0
+        # An urn of 100 episodes and alpha 3 meets 3/3 + 3/4 + ... + 3/102 = 11.12 contexts.
+        ({"mapping": "independent", "process": "urn"}, 9 - (9 - 4.4364) * 0.1112),
+    ],
+)
+def test_the_ceiling_with_memory_fits_the_mapping(
+    settings: dict[str, Any], expected: float
+) -> None:
+    values = bandit_optimum(BarcodeBandits(**settings))
+    assert values["with_memory"] == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_ceiling_stands_where_what_is_reachable_takes_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def large(*args: Any, **kwargs: Any) -> None:
+        raise TooLarge("too large")
+
+    monkeypatch.setattr(optimum, "elimination", large)
+    monkeypatch.setattr(optimum, "pooled", large)
+    values = bandit_optimum(BarcodeBandits())
+    assert "with_memory" in values and "elimination_simulated" not in values
+    values = compositional_optimum(CompositionalBandits())
+    assert "with_memory" in values and "pooled_simulated" not in values
+
+
 def test_compositional_bandits() -> None:
     values = compositional_optimum(CompositionalBandits())
-    assert values["both_novel"] == pytest.approx(8.376, abs=5e-4)
+    assert values["chance"] == pytest.approx(5.0)
+    assert values["without_memory"] == pytest.approx(8.376, abs=5e-4)
     assert values["either_known"] == pytest.approx(9.0)
-    assert values["mean_over_epoch"] == pytest.approx(8.93, abs=5e-3)
+    assert values["with_memory"] == pytest.approx(8.93058, abs=5e-5)
+    reached = values["pooled_simulated"]
+    assert reached["mean"] == pytest.approx(8.93050, abs=1e-4)
+    assert reached["mean"] + reached["half_width"] < values["with_memory"]
 
 
 def test_omniglot_bandits_are_solved_as_if_every_class_were_recognised() -> None:
@@ -58,12 +96,36 @@ def test_water_maze() -> None:
     values = maze_optimum(WaterMaze())
     assert values["without_memory"] == pytest.approx(5.54, abs=5e-3)
     assert values["goal_known"] == pytest.approx(7.44, abs=5e-3)
+    assert values["chance"] == values["random_walk"] == pytest.approx(0.70, abs=5e-3)
+    assert values["mean_over_exposures"] == pytest.approx(7.254, abs=5e-4)
+    assert values["with_memory"] == pytest.approx(7.305, abs=2 * values["with_memory_half_width"])
+    assert values["with_memory_half_width"] < 0.003
+
+
+def test_independent_goals_tell_nothing_of_each_other() -> None:
+    small: dict[str, Any] = {"height": 2, "width": 3, "steps": 6, "num_contexts": 3, "repeats": 2}
+    distinct = maze_optimum(WaterMaze(**small))
+    independent = maze_optimum(WaterMaze(**small, goals="independent"))
+    assert independent["with_memory"] == independent["mean_over_exposures"]
+    assert independent["with_memory_half_width"] == 0
+    assert distinct["with_memory"] > distinct["mean_over_exposures"]
+
+
+def test_a_maze_under_the_urn_counts_the_contexts_it_meets() -> None:
+    # Of 6 episodes at alpha 3, 3/3 + ... + 3/8 = 3.653 have a new context.
+    small: dict[str, Any] = {"height": 2, "width": 3, "steps": 6, "num_contexts": 3, "repeats": 2}
+    values = maze_optimum(WaterMaze(**small, process="urn"))
+    lost = values["goal_known"] - values["without_memory"]
+    expected = values["goal_known"] - lost * 3.6535714 / 6
+    assert values["mean_over_exposures"] == pytest.approx(expected)
+    assert "with_memory" not in values
 
 
 def test_a_maze_too_large_to_solve_has_bounds() -> None:
     values = maze_optimum(WaterMaze(height=8, width=8))
     bounds = water_maze_bounds(8, 8)
     assert values["without_memory"] == bounds.without_memory_upper
+    assert values["mean_over_exposures"] < values["with_memory"] < values["goal_known"]
     assert values["bounds"]["without_memory_lower"] == bounds.without_memory_lower
     assert "steps_first_exposure" not in values
 
@@ -73,11 +135,14 @@ def test_two_step() -> None:
     assert values["uncued"] == pytest.approx(0.6505, abs=5e-5)
     assert values["episodic_cued"] == pytest.approx(0.725, abs=5e-4)
     assert values["with_memory"] == pytest.approx((0.6505 + 0.725) / 2, abs=5e-4)
+    assert values["without_memory"] == pytest.approx((0.6505 + 0.6376) / 2, abs=5e-4)
+    assert values["chance"] == 0.5
 
 
 def test_the_classic_two_step_task_has_no_cued_part() -> None:
     values = two_step_optimum(EpisodicTwoStep(cued=0))
-    assert values == {"uncued": pytest.approx(0.6505, abs=5e-5)}
+    best = pytest.approx(0.6505, abs=5e-5)
+    assert values == {"uncued": best, "with_memory": best, "without_memory": best, "chance": 0.5}
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,31 @@
 """The optimum of each experiment's task, whatever its settings, as a dict of values by name.
 
-Values are reward per episode (in the maze: goals), except for the maze's `steps_…`. What is
-simulated, not exact, says so in its name and comes with the half width of its 95% interval. A task
-that cannot be solved raises Unsolvable.
+Values are reward per episode (in the maze: goals), except for the maze's `steps_…`. Where they are
+known, each dict has
+
+- `chance`: of random actions;
+- `without_memory`: the ceiling of an agent that remembers nothing of earlier episodes;
+- `with_memory`: the ceiling of an agent whose memory lasts an epoch, exact where it is attained and
+  otherwise a bound from above; each function says which.
+
+What is reachable, where that is less than the bound, stands beside it. What is simulated, not
+exact, says so in its name or has a half width, of its 95% interval, beside it. A task that cannot
+be solved raises Unsolvable.
 """
 
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from reinstate.baselines.bandits import compositional, one_exposure, own_memory
-from reinstate.baselines.elimination import elimination
+from reinstate.baselines.distinct_goals import distinct_goals
+from reinstate.baselines.elimination import elimination, elimination_bound
+from reinstate.baselines.pooling import pooled
 from reinstate.baselines.two_step import good_state_probability, ideal_observers, pay
 from reinstate.baselines.water_maze import (
+    exposure_mean,
     random_walk_goals,
     water_maze_bounds,
     water_maze_optimum,
@@ -21,6 +33,7 @@ from reinstate.baselines.water_maze import (
 from reinstate.errors import TooLarge, Unsolvable
 from reinstate.tasks.bandits import BarcodeBandits, OmniglotBandits
 from reinstate.tasks.compositional import CompositionalBandits
+from reinstate.tasks.recurring import RecurringWorld
 from reinstate.tasks.two_step import EpisodicTwoStep
 from reinstate.tasks.water_maze import WaterMaze
 
@@ -28,25 +41,36 @@ Values = dict[str, Any]
 
 
 def bandit_optimum(task: BarcodeBandits) -> Values:
-    """Return what is best without memory, with memory of the own context, and of all contexts."""
+    """Return what is best without memory, with memory of the own context, and of all contexts.
+
+    Exact: chance, without_memory, own_memory. with_memory is own_memory, hence exact, if contexts'
+    arms are independent, and a bound (`elimination_bound`) if they share out the arms; then
+    elimination_simulated is reachable. Under the urn, with_memory counts an arm as known after
+    one exposure, a bound, and is left out where contexts share out the arms.
+    """
     arms = task.num_arms, task.pulls, task.p_good, task.p_bad
     chance = (task.p_good + (task.num_arms - 1) * task.p_bad) / task.num_arms
-    values: Values = {
-        "chance": task.pulls * chance,
-        "without_memory": task.pulls * one_exposure(*arms),
-    }
-    if task.process != "bag":
-        return values  # an urn has no fixed number of exposures per context
+    without = one_exposure(*arms)
+    values: Values = {"chance": task.pulls * chance, "without_memory": task.pulls * without}
+    if task.process != "bag":  # no fixed number of exposures per context
+        if task.mapping == "independent":
+            best = max(task.p_good, task.p_bad) if task.num_arms > 1 else task.p_good
+            values["with_memory"] = task.pulls * exposure_mean(without, best, _exposures(task))
+        return values
     by_exposure = task.pulls * own_memory(*arms, exposures=task.repeats)
-    values["own_memory"] = float(np.mean(by_exposure))
+    values["own_memory"] = values["with_memory"] = float(np.mean(by_exposure))
     values["own_memory_by_exposure"] = by_exposure.tolist()
+    if task.mapping == "permutation":
+        bound = elimination_bound(*arms, task.repeats, task.num_contexts)
+        values["with_memory"] = task.pulls * float(np.mean(bound))
     if task.mapping == "permutation" and task.num_contexts == task.num_arms:
-        simulated = elimination(*arms, exposures=task.repeats)
-        values["elimination_simulated"] = {
-            "mean": task.pulls * simulated.mean,
-            "half_width": task.pulls * simulated.half_width,
-            "by_exposure": (task.pulls * simulated.by_exposure).tolist(),
-        }
+        with suppress(TooLarge):  # the bound stands without it
+            simulated = elimination(*arms, exposures=task.repeats)
+            values["elimination_simulated"] = {
+                "mean": task.pulls * simulated.mean,
+                "half_width": task.pulls * simulated.half_width,
+                "by_exposure": (task.pulls * simulated.by_exposure).tolist(),
+            }
     return values
 
 
@@ -56,27 +80,59 @@ def omniglot_optimum(task: OmniglotBandits) -> Values:
 
 
 def compositional_optimum(task: CompositionalBandits) -> Values:
-    """Return what is best if both stimuli are novel, if either is known, and over an epoch."""
+    """Return what is best if both stimuli are novel, if either is known, and over an epoch.
+
+    Exact: chance, without_memory (both stimuli are novel in every episode), either_known.
+    with_memory and by_exposure count a stimulus as known after one exposure: bounds.
+    pooled_simulated is reachable (`pooled`).
+    """
     task = task.for_evaluation()
     half = task.num_classes // 2  # high-paying, and as many low-paying
-    found = compositional(half, task.repeats, task.pulls, task.p_high, task.p_low)
-    return {
+    world = half, task.repeats, task.pulls, task.p_high, task.p_low
+    found = compositional(*world)
+    values: Values = {
         "chance": task.pulls * (task.p_high + task.p_low) / 2,
-        "both_novel": task.pulls * found.novel,
+        "without_memory": task.pulls * found.novel,
         "either_known": task.pulls * found.known,
-        "mean_over_epoch": task.pulls * found.mean,
+        "with_memory": task.pulls * found.mean,
         "by_exposure": (task.pulls * found.by_exposure).tolist(),
     }
+    with suppress(TooLarge):  # the bound stands without it
+        reached = pooled(*world)
+        values["pooled_simulated"] = {
+            "mean": task.pulls * reached.mean,
+            "half_width": task.pulls * reached.half_width,
+        }
+    return values
 
 
 def maze_optimum(task: WaterMaze) -> Values:
-    """Return the optimum, or upper bounds under the same names where the maze is too large."""
+    """Return the optimum, or upper bounds under the same names where the maze is too large.
+
+    Exact, unless the maze is too large: chance (the random walk), without_memory, goal_known.
+    mean_over_exposures is for memory of the own context alone; it is exact if goal_always_found,
+    and a bound if not. with_memory is the same if goals are independent. If they are distinct, it
+    is the bound of `distinct_goals`, known to with_memory_half_width, and attained where searches
+    always find the goal, as in the paper's maze; under the urn it is then left out.
+    """
     if task.start != "elsewhere":
         raise Unsolvable("mazes are solved for starts elsewhere than the goal: use start elsewhere")
+    size = task.height, task.width, task.steps
     try:
-        return asdict(water_maze_optimum(task.height, task.width, task.steps, task.repeats))
+        values = asdict(water_maze_optimum(*size, _exposures(task)))
     except TooLarge:
-        found = water_maze_bounds(task.height, task.width, task.steps, task.repeats)
+        values = _maze_bounds(task)
+    values = {"chance": values["random_walk"], **values}
+    if task.goals == "independent":
+        values |= {"with_memory": values["mean_over_exposures"], "with_memory_half_width": 0.0}
+    elif task.process == "bag":
+        found = distinct_goals(*size, task.num_contexts, task.repeats)
+        values |= {"with_memory": found.mean, "with_memory_half_width": found.half_width}
+    return values
+
+
+def _maze_bounds(task: WaterMaze) -> Values:
+    found = water_maze_bounds(task.height, task.width, task.steps, _exposures(task))
     return {
         "bounds": asdict(found),
         "random_walk": random_walk_goals(task.height, task.width, task.steps),
@@ -87,14 +143,32 @@ def maze_optimum(task: WaterMaze) -> Values:
     }
 
 
+def _exposures(task: RecurringWorld) -> float:
+    """Return episodes per context, on average: N / sum_{n < N} alpha / (alpha + n) of the urn."""
+    if task.process == "bag":
+        return task.repeats
+    episodes = task.episodes_per_epoch
+    return episodes / sum(task.alpha / (task.alpha + n) for n in range(episodes))
+
+
 def two_step_optimum(task: EpisodicTwoStep) -> Values:
-    """Return the rewards of ideal observers; those of the incremental ones are simulated."""
+    """Return the rewards of ideal observers; those of the incremental ones are simulated.
+
+    Exact if p_high + p_low = 1: chance, uncued, episodic_cued, and with_memory, the mean of these
+    two over the epoch. Elsewhere all but chance are of greedy observers: reachable, but no proven
+    bound (see `reinstate.baselines.two_step`). without_memory has counting_cued for cued episodes,
+    simulated to simulation_half_width. It is greedy too: reachable, and the best known without
+    recall of single episodes, but no proven bound. Without cued episodes nothing is to be recalled.
+    """
+    chance = (task.p_high + task.p_low) / 2
     if task.cued == 0:
-        return {"uncued": float(np.mean(pay(task, good_state_probability(task))))}
+        best = float(np.mean(pay(task, good_state_probability(task))))
+        return {"uncued": best, "with_memory": best, "without_memory": best, "chance": chance}
     if task.cues != "uniform":
         raise Unsolvable("cued episodes are solved for cues drawn uniformly: use cues uniform")
     found = ideal_observers(task)
     share = task.cued / task.episodes_per_epoch
+    stderr = max(found.incremental_cued.stderr, found.counting_cued.stderr)
 
     def over_epoch(cued: float) -> float:
         return (1 - share) * found.uncued + share * cued
@@ -104,8 +178,8 @@ def two_step_optimum(task: EpisodicTwoStep) -> Values:
         "episodic_cued": found.episodic_cued,
         "incremental_cued": found.incremental_cued.mean,
         "counting_cued": found.counting_cued.mean,
-        "simulation_half_width": 1.96 * found.incremental_cued.stderr,
+        "simulation_half_width": 1.96 * stderr,
         "with_memory": over_epoch(found.episodic_cued),
         "without_memory": over_epoch(found.counting_cued.mean),
-        "chance": (task.p_high + task.p_low) / 2,
+        "chance": chance,
     }
