@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate.analysis.exposures import by_exposure, reward_per_episode
+from reinstate.analysis.exposures import by_exposure, reward_by_epoch
 from reinstate.evaluation import Record
 
 
@@ -26,7 +26,7 @@ def test_by_hand() -> None:
         expected=np.array([[[[0.1, 0.9], [0.1, 0.1], [0.9, 0.9]]]]),
         best=np.full((1, 1, 3, 2), 0.9),
     )
-    np.testing.assert_allclose(reward_per_episode(record), [1.0])
+    np.testing.assert_allclose(np.mean(reward_by_epoch(record), axis=1), [1.0])
     found = by_exposure(record)
     assert found["exposure"] == [1, 2]
     assert found["episodes"] == [2, 1]
@@ -68,7 +68,7 @@ def test_against_a_slow_loop() -> None:
         np.testing.assert_allclose(found["regret_by_step"][e], np.mean(by_seed, axis=0))
     assert np.shape(found["reward"]["ci95"]) == (3, 2)
     per_seed = np.mean([[sum(r) for r in seed] for seed in record.reward.reshape(2, -1, 5)], axis=1)
-    np.testing.assert_allclose(reward_per_episode(record), per_seed)
+    np.testing.assert_allclose(np.mean(reward_by_epoch(record), axis=1), per_seed)
 
 
 def test_exposures_that_a_seed_never_met_are_left_out() -> None:

@@ -2,15 +2,22 @@
 
 import numpy as np
 
-from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.intervals import evaluation_error, over_seeds
 from reinstate.analysis.results import ByExposure, OverSeeds, Scores
 from reinstate.evaluation import Record
 
 
-def reward_per_episode(record: Record) -> np.ndarray:
-    """Return the mean reward per episode of each seed, (seeds,)."""
-    reward = np.asarray(record.reward)
-    return reward.sum(axis=-1).mean(axis=(1, 2))
+def rewards_over_seeds(reward: np.ndarray) -> OverSeeds:
+    """Summarise reward per episode, (seeds, epochs, episodes), with the evaluation's own error."""
+    by_epoch = reward.mean(axis=-1, dtype=float)
+    return over_seeds(by_epoch.mean(axis=1), evaluation_error(by_epoch))
+
+
+def reward_by_epoch(record: Record) -> list[list[float]]:
+    """Return the mean reward per episode of each seed and epoch, (seeds, epochs)."""
+    reward = np.asarray(record.reward).sum(axis=-1)  # (seeds, epochs, episodes)
+    found: list[list[float]] = reward.mean(axis=-1, dtype=float).tolist()
+    return found
 
 
 def by_exposure(record: Record) -> ByExposure:
@@ -45,7 +52,8 @@ def _means(values: np.ndarray, exposure: np.ndarray, count: int) -> np.ndarray:
 
 def exposure_scores(record: Record) -> Scores:
     """Judge by what every agent and every algorithm is judged by."""
-    return {"reward": over_seeds(reward_per_episode(record)), "by_exposure": by_exposure(record)}
+    reward = rewards_over_seeds(np.asarray(record.reward).sum(axis=-1))
+    return {"reward": reward, "by_exposure": by_exposure(record)}
 
 
 def retrieval_accuracy(record: Record) -> OverSeeds | None:

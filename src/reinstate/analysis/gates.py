@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from reinstate.analysis.intervals import over_seeds
 from reinstate.evaluation import Record
@@ -42,29 +41,22 @@ def _at_the_choice(record: Record, cued: np.ndarray) -> dict[str, Any]:
     counts = worth[..., 0] != worth[..., 1]  # else there is no wrong choice
     useful = usefulness(record)[:, :, cued]
     per_seed = [_correlation(g, u) for g, u in zip(gate, useful, strict=True)]
-    right, wrong = (gate[counts & chosen] for chosen in (action == best, action != best))
     return {
-        "correct_against_wrong": compare(right, wrong),
+        **_by_choice(gate, counts & (action == best), counts & (action != best)),
         "correlation_with_usefulness": over_seeds(per_seed),
     }
 
 
-def compare(right: np.ndarray, wrong: np.ndarray) -> dict[str, Any] | None:
-    """Give means, Welch's two-tailed t-test over episodes and Cohen's d; None if one is empty."""
-    if min(len(right), len(wrong)) < 2:
-        return None
-    right, wrong = right.astype(float), wrong.astype(float)
-    spread = np.sqrt((right.var(ddof=1) + wrong.var(ddof=1)) / 2)
-    if spread == 0:
-        return None
-    test = stats.ttest_ind(right, wrong, equal_var=False)
+def _by_choice(gate: np.ndarray, right: np.ndarray, wrong: np.ndarray) -> dict[str, Any]:
+    """Average each seed's gate over right and over wrong choices; nothing if a seed lacks either.
+
+    Episodes of one seed share its weights, so it is seeds that are compared, not episodes.
+    """
+    if not all(here.any(axis=(1, 2)).all() for here in (right, wrong)):
+        return {}
     return {
-        "correct": float(right.mean()),
-        "wrong": float(wrong.mean()),
-        "episodes": [len(right), len(wrong)],
-        "t": float(test.statistic),
-        "p": float(test.pvalue),
-        "cohens_d": float((right.mean() - wrong.mean()) / spread),
+        name: over_seeds([g[h].mean(dtype=float) for g, h in zip(gate, here, strict=True)])
+        for name, here in (("correct", right), ("wrong", wrong))
     }
 
 

@@ -13,11 +13,13 @@ from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
     Any,
+    Literal,
     NotRequired,
     Required,
     TypedDict,
     TypeVar,
     Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -38,13 +40,16 @@ else:
         """A number, null where it is not known, or lists of these, however deep."""
 
 
+Verdict = Literal["supported", "contradicted", "undecided"]
+
+
 class OverSeeds(TypedDict):
     """A number, or an array of them, over the seeds of an agent (or over participants)."""
 
     mean: Numbers
     ci95: Numbers  # low and high end along the last axis; null for a single seed
     per_seed: Numbers  # the seed is the first axis
-    iqm: NotRequired[float | None]  # interquartile mean, of scalars
+    error: NotRequired[float | None]  # standard error of the mean from a finite evaluation alone
 
 
 class ByExposure(TypedDict):
@@ -103,7 +108,8 @@ class GateScores(TypedDict, total=False):
     first_cued: int  # how many episodes come before it
     uncued: OverSeeds  # (seeds, stages), mean over the block
     cued: OverSeeds
-    correct_against_wrong: dict[str, Any] | None
+    correct: OverSeeds  # at the cue, where the choice was right; per seed
+    wrong: OverSeeds
     correlation_with_usefulness: OverSeeds | None
 
 
@@ -128,6 +134,7 @@ class Scores(TypedDict, total=False):
     """The verdict on frozen weights. Experiments add what they are about."""
 
     reward: Required[OverSeeds]  # per episode
+    reward_by_epoch: Numbers  # (seeds, epochs), mean over the episodes of each evaluation epoch
     by_exposure: ByExposure
     r_gate: OverSeeds  # mean over units and steps
     stored: StoredScores  # of agents with a memory
@@ -157,17 +164,20 @@ class AgentResults(Scores, total=False):
 
 
 class CheckRow(TypedDict):
-    """A statement of the paper, tested."""
+    """A claim, judged: see analysis/verdicts.py."""
 
     claim: str
-    value: float
-    bound: str  # what the value is held against, in words
-    holds: bool
-    section: NotRequired[str]  # of the paper
-    paper: NotRequired[str]  # what the paper says; empty where the check is ours
-    ci95: NotRequired[list[float] | None]
-    share: NotRequired[float | None]  # of its ceiling, where the value is an agent's reward
-    tried: NotRequired[str]  # to make it hold
+    value: float  # mean over seeds, or the share of them
+    ci95: list[float] | None  # null for a single seed
+    region: list[float | None]  # low and high end of where the claim puts the value; null: open
+    bound: str  # the region in words
+    seeds: int
+    p: float  # two-sided, against the region's end
+    p_holm: NotRequired[float | None]  # adjusted over the paper's claims judged with it; ours: null
+    verdict: NotRequired[Verdict]
+    section: str  # of the paper
+    paper: str  # what the paper says; empty where the claim is ours
+    tried: str  # to make it hold
 
 
 class JudgedBy(TypedDict):
@@ -185,8 +195,8 @@ class Provenance(TypedDict):
     jax: str
 
 
-class Results(Provenance):
-    """An experiment from end to end: what `reinstate reproduce` leaves."""
+class Recorded(Provenance):
+    """An experiment from end to end, as it was measured, whatever was concluded from it."""
 
     experiment: str
     preset: str
@@ -198,8 +208,14 @@ class Results(Provenance):
     optimum: dict[str, Any]  # or {"unavailable": why}
     baselines: dict[str, Any]  # Scores by name, or {"unavailable": why}
     reference_lines: dict[str, float]
-    checks: list[CheckRow]
     rejudged: NotRequired[JudgedBy]
+
+
+class Results(Recorded):
+    """An experiment from end to end: what `reinstate reproduce` leaves."""
+
+    checks: list[CheckRow]
+    alarms: list[str]  # what theory rules out and yet was measured: a bug, here or there
 
 
 class SummaryPart(TypedDict):
@@ -213,6 +229,7 @@ class SummaryPart(TypedDict):
     seconds: dict[str, float]
     agents: dict[str, dict[str, Any]]  # reward and share_of_ceiling
     checks: list[CheckRow]
+    alarms: list[str]
 
 
 class Summary(TypedDict):
@@ -222,13 +239,26 @@ class Summary(TypedDict):
     version: str
     commit: str | None
     jax: str
-    totals: dict[str, float]
+    totals: dict[str, float]  # "claims" and verdicts count the paper's own, not "ours"
     experiments: dict[str, SummaryPart]
 
 
 def read_document(kind: type[T], path: Path) -> T:
     """Read a file and check that it holds a document of this kind."""
     return checked(kind, read_json(path), path)
+
+
+def read_results(path: Path) -> "Results":
+    """Read what `reproduce` left, a file or its folder; older verdicts are to be renewed first."""
+    file = path / "results.json" if path.is_dir() else path
+    document = read_document(Recorded, file)
+    rows = cast(dict[str, Any], document).get("checks")
+    if isinstance(rows, list) and any(isinstance(row, Mapping) and "holds" in row for row in rows):
+        raise UserError(
+            f"{file} was judged by the rules of an earlier version: judge it again with"
+            f" reinstate rejudge {file}"
+        )
+    return checked(Results, document, file)
 
 
 def checked(kind: type[T], value: Any, path: Path) -> T:
@@ -273,6 +303,8 @@ def _problem(schema: Any, value: Any, definitions: Any, where: str = "") -> str 
     types, words = _WORDS[schema["type"]]
     if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
         return _expected(words, value, where)
+    if value not in schema.get("enum", (value,)):
+        return _expected(" or ".join(schema["enum"]), value, where)
     parts: Iterable[tuple[Any, Any, str]] = ()
     if schema["type"] == "object":
         for name in schema.get("required", ()):
@@ -320,6 +352,8 @@ def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         return {"type": "object", "additionalProperties": _schema(arguments[1], definitions)}
     if plain is list:
         return {"type": "array", "items": _schema(arguments[0], definitions)}
+    if plain is Literal:
+        return {"type": "string", "enum": list(arguments)}
     names = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
     return {"type": names[plain]}
 

@@ -66,7 +66,6 @@ class GroupWeight(TypedDict, total=False):
     mean: float
     ci95: list[float] | None
     per_seed: list[float]  # one per participant
-    iqm: float | None
     se: float | None
     sd: float  # over participants, of the hierarchical model
     t: float | None  # against 0

@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 from scipy import stats
 
-from reinstate.analysis.intervals import over_seeds, student
+from reinstate.analysis.intervals import over_seeds
 from reinstate.choices import documents
 from reinstate.choices.documents import ChoiceFit, FitRow, GroupWeight, WeightRow, Weights
 from reinstate.choices.learned import fit_learned, select_episodes
@@ -137,7 +137,8 @@ def t_test(values: list[float]) -> GroupWeight:
     se = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else None
     t = float(np.mean(values)) / se if se else None
     p = None if t is None else float(2 * stats.t.sf(abs(t), n - 1))
-    return {**over_seeds(values), "ci95": student(values), "se": se, "t": t, "p": p}
+    mean, ci95 = (over_seeds(values)[name] for name in ("mean", "ci95"))
+    return {"mean": mean, "ci95": ci95, "per_seed": list(values), "se": se, "t": t, "p": p}
 
 
 def interval_and_p(

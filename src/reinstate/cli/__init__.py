@@ -26,6 +26,7 @@ VERBS = {  # each is a class in the module of its name, imported when it is aske
     "tune": "search hyper-parameters, many settings at once",
     "watch": "replay episodes of a trained run in the terminal",
     "rejudge": "judge recorded results by the rules of this version",
+    "verdicts": "compare two recorded results claim by claim",
     "memory-as-input": "compare agents whose memory is an input",
     "fit-choices": "find strategies that explain two-step choices",
     "example-choices": "write an example of a table for fit-choices",

@@ -12,9 +12,10 @@ from reinstate.runs.rejudge import rejudge_file
 class Rejudge(OnResults):
     """Judge recorded results again, by the rules of this version.
 
-    Intervals, shares of ceilings and checks are computed from the recorded numbers of single seeds;
-    nothing is trained or played. Each file is rewritten, with the version and commit that judged it
-    under "rejudged", and the figures beside a results.json are drawn again.
+    Optima, intervals, shares of ceilings and verdicts are computed from the recorded settings and
+    the numbers of single seeds; nothing is trained or played. Each file is rewritten, with the
+    version and commit that judged it under "rejudged", and the figures beside a results.json are
+    drawn again.
 
       reinstate rejudge reproduction/barcode-bandits
     """

@@ -7,8 +7,17 @@ from typing import Annotated, Any
 from reinstate import devices
 from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import Results, Summary
+from reinstate.analysis.verdicts import count_verdicts, in_words
 from reinstate.cli.shared import Names, S, Training, Verb, shown
-from reinstate.cli.tables import PER_EPISODE, print_agents, print_checks, print_table, say, say_next
+from reinstate.cli.tables import (
+    PER_EPISODE,
+    print_agents,
+    print_alarms,
+    print_checks,
+    print_table,
+    say,
+    say_next,
+)
 from reinstate.errors import UserError
 from reinstate.experiments import PAPER, find_experiment
 from reinstate.experiments.base import Experiment
@@ -43,7 +52,9 @@ class Reproduce(Training[S]):
     def show(self, result: Results) -> None:
         print_agents(self.experiment, result["agents"])
         print_checks(result["checks"])
-        seconds = result["seconds"]["total"]
+        print_alarms(result["alarms"])
+        seconds, verdicts = result["seconds"]["total"], count_verdicts(result["checks"])
+        say(in_words(verdicts))
         say(f"{seconds:.0f} s; results.json and training-curves.png are in {self.out}")
         say_next(["reinstate", "report", self.out], "make a page of them")
 
@@ -69,8 +80,8 @@ class All(Verb):
     of them and OUT/summary.json has their numbers. After an interruption the same command
     continues: what is finished is not done again.
 
-    Settings of single experiments cannot be changed here, except --preset and --seeds; `reinstate
-    reproduce EXPERIMENT` takes them all.
+    Settings of single experiments cannot be changed here, except --preset, --seeds and
+    --first-seed; `reinstate reproduce EXPERIMENT` takes them all.
     """
 
     experiments: Names
@@ -79,6 +90,8 @@ class All(Verb):
     """Where settings come from: quick (a laptop's CPU) or paper (an accelerator)."""
     seeds: Annotated[int | None, shown("INT", "the preset's own")] = None
     """How many agents of each kind are trained."""
+    first_seed: Annotated[int | None, shown("INT", "0")] = None
+    """The first seed; the others count on from it. Other seeds make a replicate."""
     out: Path = Path("reproduction")
     """Folder for everything that is written."""
 
@@ -86,7 +99,7 @@ class All(Verb):
         _require_names("--experiments", self.experiments)
         devices.use_all_cores()
         what = (self.experiments, self.preset, self.out, Reporter())
-        return reproduce_all(*what, command=command, seeds=self.seeds)
+        return reproduce_all(*what, command=command, seeds=self.seeds, first_seed=self.first_seed)
 
     def show(self, result: Summary) -> None:
         rows: list[list[str]] = []
@@ -102,8 +115,8 @@ class All(Verb):
         for name, part in result["experiments"].items():
             print(name)
             print_checks(part["checks"])
-        held, checks, seconds = (result["totals"][n] for n in ("hold", "checks", "seconds"))
-        say(f"{held} of {checks} claims hold; {seconds:.0f} s")
+            print_alarms(part["alarms"])
+        say(f"{in_words(result['totals'])}; {result['totals']['seconds']:.0f} s")
         say(f"next: open {self.out / 'report.html'} in a browser")
 
 

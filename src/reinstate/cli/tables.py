@@ -12,9 +12,15 @@ from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import AgentResults, CheckRow
 from reinstate.cli.parsing import wrap
 from reinstate.experiments.base import Experiment
+from reinstate.figures.numbers import written
 
 PER_EPISODE = "per episode, frozen weights, fresh tasks"  # what tables of agents are about
-COLOURS = {"holds": "green", "FAILS": "bold red"}
+COLOURS = {
+    "supported": "green",
+    "contradicted": "bold red",
+    "undecided": "yellow",
+    "ALARM": "bold red",
+}
 
 
 def say(text: str, hang: int = 4) -> None:
@@ -66,17 +72,34 @@ def print_agents(experiment: Experiment, agents: Mapping[str, AgentResults]) -> 
     print_table(PER_EPISODE, ["agent"], ["reward [95%]", *columns], rows)
 
 
-def print_checks(checks: Iterable[CheckRow]) -> None:
-    """Print one line per claim, under the paper's section; early results do not name it."""
+def print_checks(checks: Sequence[CheckRow]) -> None:
+    """Print one line per claim: the paper's under its section, then ours."""
+    paper, ours = ([c for c in checks if bool(c["paper"]) is said] for said in (True, False))
     section = ""
-    for check in checks:
-        if check.get("section", "") not in ("", section):
+    for check in paper:
+        if check["section"] != section:
             section = check["section"]
-            print(f"section {section}")
-        word = "holds" if check["holds"] else "FAILS"
-        ci95 = check.get("ci95")
-        interval = f" [{ci95[0]:.3f}, {ci95[1]:.3f}]" if ci95 else ""
-        say(f"{word}: {check['claim']}: {check['value']:.3f}{interval}, {check['bound']}", hang=7)
+            print(f"the paper, section {section}")
+        _print_check(check)
+    if ours:
+        print("our own claims")
+    for check in ours:
+        _print_check(check)
+
+
+def _print_check(check: CheckRow) -> None:
+    ci95, adjusted = check["ci95"], check.get("p_holm")
+    interval = f" [{ci95[0]:.3f}, {ci95[1]:.3f}]" if ci95 else " (one seed cannot tell)"
+    p = written(check["p"])
+    p += "" if adjusted is None else f", after Holm {written(adjusted)}"
+    value = f"{check['value']:.3f}{interval}, claimed {check['bound']}"
+    say(f"{check['verdict']}: {check['claim']}: {value}; {p}", hang=7)
+
+
+def print_alarms(alarms: Iterable[str]) -> None:
+    """Print what theory rules out and yet was measured."""
+    for alarm in alarms:
+        say(f"ALARM: {alarm}", hang=7)
 
 
 def as_text(value: Any) -> str:

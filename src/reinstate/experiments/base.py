@@ -3,10 +3,11 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores
+from reinstate.analysis.verdicts import Evidence, Region
 from reinstate.errors import UserError, nearest
 from reinstate.evaluation import Condition, Record
 from reinstate.figures.chart import Drawing
@@ -38,21 +39,31 @@ Baselines = Mapping[str, Any]  # Scores by name
 
 
 class Check(NamedTuple):
-    """A statement of the paper, tested."""
+    """A claim, tested on seeds."""
 
     claim: str
-    value: float
-    bound: str  # what the value is held against, in words
-    holds: bool
+    evidence: Evidence
+    region: Region
+    bound: str  # the region in words
     section: str = ""  # of the paper, as "4.1"
-    paper: str = ""  # what the paper says; nothing, where the check is ours
-    ci95: list[float] | None = None  # of the value
-    share: float | None = None  # of its ceiling, where the value is an agent's reward
+    paper: str = ""  # what the paper says; nothing, where the claim is ours
     tried: str = ""  # to make it hold, where our own runs do not bear it out
 
     def as_row(self) -> CheckRow:
-        """Return what results.json holds of it."""
-        return cast(CheckRow, self._asdict())
+        """Return what results.json holds of it; verdicts are added to all rows at once."""
+        value, ci95, *_, seeds = self.evidence
+        return {
+            "claim": self.claim,
+            "value": value,
+            "ci95": ci95,
+            "region": [None if math.isinf(end) else end for end in self.region],
+            "bound": self.bound,
+            "seeds": seeds,
+            "p": self.evidence.p,
+            "section": self.section,
+            "paper": self.paper,
+            "tried": self.tried,
+        }
 
 
 def score_exposures(world: World, record: Record) -> Scores:
@@ -114,8 +125,8 @@ class Experiment:
     agents: tuple[str, ...] = ("epl2rl", "l2rl", "l2rl-context")  # trained by default
     presets: Mapping[str, Settings] = field(default_factory=dict)
     optimum: Callable[[Any], Values] | None = None  # of the task
-    ceiling: str = ""  # the optimum that no agent with an episodic memory can exceed
-    ceiling_without_memory: str = ""  # and no other agent
+    ceiling: str = "with_memory"  # the optimum that no agent with an episodic memory can exceed
+    ceiling_without_memory: str = "without_memory"  # and no other agent
     lines: Mapping[str, str] = field(default_factory=dict)  # label in figures → the optimum there
     checks: Callable[[Agents, Values, Baselines], list[Check]] = no_checks
     baselines: Callable[[Settings], dict[str, Record]] = no_baselines  # other players

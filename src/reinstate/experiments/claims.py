@@ -1,170 +1,194 @@
-"""Claims that several experiments make, as checks on recorded numbers.
+"""Claims that several experiments make, as regions in which recorded numbers should lie.
 
-That one side has more than another is decided by a permutation test over seeds, that something is
-more than a constant by its bootstrap interval. Both are made from the numbers of single seeds, so
-recorded results can be judged again. See docs/statistics.md for what so few seeds can say.
+Every claim is about one number per seed: a difference between agents (paired by seed, since agents
+of one seed are judged on the same tasks), a relative fall, a ratio. Its region comes from
+`margins`, its verdict from `analysis.verdicts`. Recorded seeds decide, so results can be judged
+again.
 """
 
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from reinstate.analysis import intervals
 from reinstate.analysis.results import AgentResults, OverSeeds
-from reinstate.experiments.base import Agents, Check
+from reinstate.analysis.verdicts import Evidence, Region, judge_all, judge_mean, judge_rate
+from reinstate.experiments.base import Agents, Check, Values
+from reinstate.experiments.margins import (
+    A_TENTH,
+    CHANCE,
+    FALL,
+    HALF,
+    MORE,
+    MOST_SEEDS,
+    SIMILAR,
+    WIDELY,
+    Margin,
+)
 
-SIGNS: dict[str, Callable[[float, float], bool]] = {
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<=": operator.le,
-}
+SHARES = {A_TENTH: "a tenth", HALF: "half"}
 AS_INPUT = "fed to the LSTM as 50 inputs, what the memory returns brings reward down to chance"
-TRIED_AS_INPUT = "the other experiments too, and the quick preset, where barcodes are at chance"
 
 
-def more(claim: str, a: Any, b: Any, *, paired: bool = False, **notes: Any) -> Check:
-    """a is more than b, seed by seed; the value is the difference of their means.
-
-    `paired` where both are numbers of the same runs. `notes` are further fields of the check.
-    """
-    gap, ci95 = intervals.difference(a, b, paired)
-    beyond_chance, how = _tested(a, b, paired)
-    return Check(claim, gap, f"> 0{how}", gap > 0 and beyond_chance, ci95=ci95, **notes)
+def claim(text: str, per_seed: Any, region: Region, bound: str, **notes: Any) -> Check:
+    """Claim that the mean of a number over seeds lies in a region."""
+    return _check(text, judge_mean(per_seed, region), region, bound, notes)
 
 
-def no_more(claim: str, a: Any, b: Any, *, paired: bool = False, **notes: Any) -> Check:
-    """a is not more than b; it takes a difference beyond chance to refute it."""
-    gap, ci95 = intervals.difference(a, b, paired)
-    beyond_chance, how = _tested(a, b, paired)
-    bound = f"<= 0 but for chance{how}"
-    return Check(claim, gap, bound, not (gap > 0 and beyond_chance), ci95=ci95, **notes)
+def every(text: str, columns: Sequence[Any], region: Region, bound: str, **notes: Any) -> Check:
+    """Claim that several numbers all lie in a region; the weakest one is shown."""
+    evidence = judge_all([judge_mean(column, region) for column in columns])
+    return _check(text, evidence, region, bound, notes)
 
 
-def _tested(a: Any, b: Any, paired: bool) -> tuple[bool, str]:
-    """Whether p is as small as .05, or as so many seeds allow; and the test in words."""
-    n, m = len(a), len(b)
-    if n == m == 1:
-        return True, " (one seed a side cannot tell)"
-    p = intervals.permutation_test(a, b, paired)
-    least = intervals.smallest_p(n, m, paired)
-    how = f"sign flips of {n} seeds" if paired else f"permutation of {n} and {m} seeds"
-    smallest = ", the smallest possible" if p <= least and least >= 0.001 else ""
-    return p <= max(intervals.ALPHA, least), f", {written(p)} ({how}{smallest})"
-
-
-def written(p: float) -> str:
-    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".").rstrip("0").rstrip(".")
-
-
-def above(claim: str, summary: OverSeeds, constant: float, **notes: Any) -> Check:
-    """The whole interval of an `over_seeds` lies above a constant."""
-    return _held(claim, summary, "low", ">", constant, notes)
-
-
-def at_least(claim: str, summary: OverSeeds, constant: float, **notes: Any) -> Check:
-    return _held(claim, summary, "low", ">=", constant, notes)
-
-
-def at_most(claim: str, summary: OverSeeds, constant: float, **notes: Any) -> Check:
-    return _held(claim, summary, "high", "<=", constant, notes)
-
-
-def within(claim: str, summary: OverSeeds, constant: float, **notes: Any) -> Check:
-    """The interval reaches down to a constant: what of it lies above may be noise."""
-    return _held(claim, summary, "low", "<=", constant, notes)
-
-
-def _held(
-    claim: str, summary: OverSeeds, end: str, sign: str, constant: float, notes: dict[str, Any]
+def _check(
+    text: str, evidence: Evidence, region: Region, bound: str, notes: Mapping[str, Any]
 ) -> Check:
-    """A mean over seeds, and the end of its interval that decides."""
-    seeds = len(summary["per_seed"])
-    low, high = intervals.bootstrap(summary["per_seed"]).tolist()  # one seed: its value twice
-    holds = SIGNS[sign](low if end == "low" else high, constant)
-    how = f" for the {end} end (bootstrap of {seeds} seeds)"
-    bound = f"{sign} {constant:.3f}{how if seeds > 1 else ' (one seed cannot tell)'}"
-    ci95 = [low, high] if seeds > 1 else None
-    return Check(claim, float(summary["mean"]), bound, holds, ci95=ci95, **notes)
+    return Check(text, evidence, region, bound, **notes)
 
 
-def outperforms(agents: Agents, name: str, other: str, **notes: Any) -> Check:
-    claim = f"{name} outperforms {other} (difference in reward per episode)"
-    return more(claim, *(_rewards(agents, each) for each in (name, other)), **notes)
+def words(margin: Margin, amount: float, sign: str = "at least", number: str = ".3f") -> str:
+    """Say a bound with its reason: `at least 0.431: a tenth of the gap …`."""
+    return f"{sign} {amount:{number}}: {SHARES.get(margin.size, margin.size)} of {margin.of}"
 
 
-def no_better(agents: Agents, name: str, other: str, **notes: Any) -> Check:
-    claim = f"{name} earns no more than {other} (difference in reward per episode)"
-    return no_more(claim, *(_rewards(agents, each) for each in (name, other)), **notes)
+def gap(optimum: Values) -> float:
+    """Return what a perfect memory is worth in reward per episode."""
+    return float(optimum["with_memory"] - optimum["without_memory"])
 
 
-def _rewards(agents: Agents, name: str) -> Any:
-    return agents[name]["reward"]["per_seed"]
+def rewards(agents: Agents, name: str) -> Any:
+    """Return the reward per episode of each seed."""
+    return np.array(agents[name]["reward"]["per_seed"], float)
 
 
-def stays_within(agents: Agents, name: str, ceiling: float, **notes: Any) -> Check:
-    claim = f"{name} stays within the best that is possible without episodic memory"
-    return within(claim, agents[name]["reward"], ceiling, **_with_share(agents[name], notes))
+def outperforms(
+    agents: Agents, name: str, other: str, optimum: Values, margin: Margin = MORE, **notes: Any
+) -> Check:
+    """Claim that an agent earns more than another, by a share of what a memory is worth."""
+    word = "widely outperforms" if margin is WIDELY else "outperforms"
+    least = margin.size * gap(optimum)
+    lead = rewards(agents, name) - rewards(agents, other)
+    text = f"{name} {word} {other} (lead in reward per episode)"
+    return claim(text, lead, Region(low=least), words(margin, least), **notes)
 
 
-def exceeds(agents: Agents, name: str, ceiling: float, **notes: Any) -> Check:
-    claim = f"{name} earns more than any agent without episodic memory can"
-    return above(claim, agents[name]["reward"], ceiling, **_with_share(agents[name], notes))
+def no_better(agents: Agents, name: str, other: str, optimum: Values, **notes: Any) -> Check:
+    """Claim that an agent's lead over another, if any, is too small to count."""
+    most = MORE.size * gap(optimum)
+    lead = rewards(agents, name) - rewards(agents, other)
+    text = f"{name} earns no more than {other} (lead in reward per episode)"
+    return claim(text, lead, Region(high=most), words(MORE, most, "at most"), **notes)
 
 
-def _with_share(agent: AgentResults, notes: dict[str, Any]) -> dict[str, Any]:
-    return {"share": agent.get("share_of_ceiling"), **notes}
+def exceeds(agents: Agents, name: str, optimum: Values, **notes: Any) -> Check:
+    """Claim that an agent earns more than is possible without episodic memory."""
+    least = MORE.size * gap(optimum)
+    lead = rewards(agents, name) - optimum["without_memory"]
+    text = f"{name} earns more than any agent without episodic memory can (lead)"
+    return claim(text, lead, Region(low=least), words(MORE, least), **notes)
 
 
 def falls(
-    claim: str, by_exposure: OverSeeds, first: int = 1, later: int = 2, **notes: Any
+    text: str,
+    by_exposure: OverSeeds,
+    first: int = 1,
+    later: int = 2,
+    margin: Margin = FALL,
+    **notes: Any,
 ) -> list[Check]:
-    """A number falls from an exposure to a later one (-1: the last); nothing if there is none."""
-    return [more(claim, *ends, paired=True, **notes) for ends in _ends(by_exposure, first, later)]
+    """Claim that a number falls from an exposure to a later one (−1: the last); none if absent."""
+    columns = relative_falls(by_exposure, [(first, later)])
+    bound = words(margin, margin.size)
+    return [claim(text, each, Region(low=margin.size), bound, **notes) for each in columns]
 
 
-def does_not_fall(claim: str, by_exposure: OverSeeds, **notes: Any) -> list[Check]:
-    """Nor does it fall from the first exposure to the last."""
-    return [no_more(claim, *ends, paired=True, **notes) for ends in _ends(by_exposure, 1, -1)]
+def falls_throughout(text: str, by_exposure: OverSeeds, **notes: Any) -> list[Check]:
+    """Claim that a number falls from each exposure to the next."""
+    count = np.shape(by_exposure["per_seed"])[1]
+    columns = relative_falls(by_exposure, [(e, e + 1) for e in range(1, count)])
+    bound = words(FALL, FALL.size)
+    return [every(text, columns, Region(low=FALL.size), bound, **notes)] if columns else []
 
 
-def _ends(by_exposure: OverSeeds, first: int, later: int) -> list[tuple[Any, Any]]:
+def does_not_fall(text: str, by_exposure: OverSeeds, **notes: Any) -> list[Check]:
+    """Claim that a number does not fall from the first exposure to the last."""
+    columns = relative_falls(by_exposure, [(1, -1)])
+    bound = words(FALL, FALL.size, "at most")
+    return [claim(text, each, Region(high=FALL.size), bound, **notes) for each in columns]
+
+
+def relative_falls(by_exposure: OverSeeds, pairs: Sequence[tuple[int, int]]) -> list[Any]:
+    """Return 1 − later / earlier of each seed, for pairs of exposures that there are."""
     values = np.array(by_exposure["per_seed"], float)  # (seeds, exposures)
-    count = values.shape[1]
-    later = count if later == -1 else later
-    return [(values[:, first - 1], values[:, later - 1])] if first < later <= count else []
-
-
-def against_memoryless(
-    agents: Agents, ceiling: float, rewards: str = "", beyond: str = ""
-) -> list[Check]:
-    """epL2RL beats both baselines and their ceiling; the baselines stay within it.
-
-    `rewards` and `beyond` are what the paper says of the two.
-    """
-    found: list[Check] = []
-    for name in ("l2rl", "l2rl-context"):
-        if name in agents:
-            found.append(stays_within(agents, name, ceiling))
-        if name in agents and "epl2rl" in agents:
-            found.append(outperforms(agents, "epl2rl", name, paper=rewards))
-    if "epl2rl" in agents:
-        found.append(exceeds(agents, "epl2rl", ceiling, paper=beyond))
+    count, found = values.shape[1], []
+    for first, later in pairs:
+        last = count if later == -1 else later
+        if first < last <= count:
+            before, after = values[:, first - 1], values[:, last - 1]
+            found.append(1 - np.divide(after, before, out=np.ones_like(after), where=before != 0))
     return found
 
 
-def input_at_chance(
-    agents: Mapping[str, Any], optimum: Mapping[str, Any], chance: str = "chance"
-) -> list[Check]:
-    """The variant without an r-gate, where it was run; `chance` is its name among the optima."""
+def plays_like(text: str, regret: Any, rival: Any, optimum: Values, **notes: Any) -> Check:
+    """Claim that regret is no larger than an algorithm's, but for a margin."""
+    most = SIMILAR.size * float(optimum["without_memory"] - optimum["chance"])
+    bound = words(SIMILAR, most, "at most")
+    return claim(text, np.subtract(regret, rival), Region(high=most), bound, **notes)
+
+
+def input_at_chance(agents: Mapping[str, Any], optimum: Values) -> list[Check]:
+    """The variant without an r-gate, where it was run: do most of its seeds stay at chance?"""
     if "epl2rl-input" not in agents:
         return []
-    claim, agent = "epl2rl-input is at chance (reward per episode)", agents["epl2rl-input"]
-    notes = _with_share(agent, {"paper": AS_INPUT, "tried": TRIED_AS_INPUT})
-    return [within(claim, agent["reward"], optimum[chance], **notes)]
+    chance, best = optimum["chance"], optimum["without_memory"]
+    limit = chance + CHANCE.size * (best - chance)
+    evidence = judge_rate(rewards(agents, "epl2rl-input") <= limit, Region(low=MOST_SEEDS))
+    text = "epl2rl-input is at chance (share of seeds)"
+    bound = f"at least half, with reward {limit:.3f} or less: a tenth of {CHANCE.of}"
+    return [_check(text, evidence, Region(low=MOST_SEEDS), bound, {"paper": AS_INPUT})]
 
 
 def of_section(section: str, found: list[Check]) -> list[Check]:
     """Say of checks which section of the paper they are about."""
     return [check._replace(section=section) for check in found]
+
+
+def at(by_exposure: OverSeeds, exposure: int) -> Any:
+    """Return the numbers of all seeds at an exposure, counted from 1."""
+    return np.array(by_exposure["per_seed"], float)[:, exposure - 1]
+
+
+ALARM = 4.0  # standard errors: by chance alone, once in about thirty thousand
+
+
+def alarms(agents: Agents, optimum: Values, ceilings: Mapping[str, float | None]) -> list[str]:
+    """Report rewards that no agent of its kind can earn: what a theorem rules out is a bug."""
+    found = []
+    for name, agent in agents.items():
+        found += _alarm(name, agent["reward"], ceilings.get(name))
+        cleared = agent.get("probes", {}).get("memory cleared")
+        if cleared:
+            text = f"{name}, its memory cleared,"
+            found += _alarm(text, cleared, optimum.get("without_memory"))
+    return found
+
+
+def _alarm(who: str, reward: OverSeeds, ceiling: float | None) -> list[str]:
+    errors = [reward.get("error") or 0.0]
+    if len(values := np.array(reward["per_seed"], float)) > 1:
+        errors.append(float(values.std(ddof=1)) / np.sqrt(len(values)))
+    excess, error = float(values.mean()) - (ceiling or np.inf), max(errors)
+    if not error or excess <= ALARM * error:
+        return []
+    return [
+        f"{who} earns {values.mean():.4f}, {excess / error:.1f} standard errors above the best"
+        f" that is possible ({ceiling:.4f}): look for a bug in the task, the agent or the optimum"
+    ]
+
+
+def shares_of_ceilings(agents: Mapping[str, AgentResults], ceilings: Mapping[str, Any]) -> None:
+    """Add to each agent its reward as a share of the best that its kind can earn."""
+    for name, agent in agents.items():
+        ceiling = ceilings.get(name)
+        agent["share_of_ceiling"] = agent["reward"]["mean"] / ceiling if ceiling else None

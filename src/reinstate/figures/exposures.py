@@ -111,7 +111,7 @@ def regret(results: Results) -> list[Chart]:
     Lines are means over seeds, one per exposure; points at their ends are single seeds.
     """
     rivals = _rivals_by_pull(results)
-    novel, known = (finite(at(results["optimum"], n)) for n in ("both_novel", "either_known"))
+    novel, known = (finite(at(results["optimum"], n)) for n in ("without_memory", "either_known"))
     # Of an episode with two new stimuli.
     lines = [] if novel is None or known is None else [Line("least without memory", known - novel)]
     charts = []

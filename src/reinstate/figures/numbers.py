@@ -96,3 +96,8 @@ def points(name: str, colour: str, summaries: Mapping[float, object], **looks: A
     seeds = list(zip(*rows, strict=True)) if len({len(row) for row in rows}) == 1 else []
     ends = [interval(s.get("ci95")) for s in found.values()]
     return [Series(name, colour, list(found), mean, ends, seeds, **looks)]
+
+
+def written(p: float) -> str:
+    """Write a p as papers do: `p = .012`, `p < .001`."""
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".").rstrip("0").rstrip(".")

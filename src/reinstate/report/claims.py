@@ -1,51 +1,73 @@
-"""Checks of the paper's statements → a table, grouped by the paper's sections."""
+"""Claims, judged → a table: the paper's by its sections, then ours."""
 
 from collections.abc import Sequence
 
 from reinstate.analysis.results import CheckRow
-from reinstate.figures.markup import ABSENT, Markup, percent, row, table, tag, with_bounds
-from reinstate.figures.numbers import finite, interval
+from reinstate.analysis.verdicts import count_verdicts, in_words, with_verdicts
+from reinstate.figures.markup import ABSENT, Markup, row, table, tag, with_bounds
+from reinstate.figures.numbers import finite, interval, written
 from reinstate.report.sources import Document
 
-WORDS = {"<=": "at most", ">=": "at least", "<": "less than", ">": "more than"}
-HEAD = ("claim", "the paper", "ours [95%]", "share of its ceiling", "verdict")
+HEAD = ("claim", "the paper", "ours [95%]", "verdict")
+SIGNS = {"supported": "✓", "contradicted": "✗", "undecided": "?"}
+OURS = "Our own claims, which the paper does not make"
 
 
-def claims(documents: Sequence[Document], groups: Sequence[Sequence[Markup]]) -> Markup:
-    """Make a table of every statement of the paper that was tested."""
-    verdicts = [check["holds"] for d in documents for check in d.results["checks"]]
+def claims(documents: Sequence[Document], names: Sequence[tuple[str, str]]) -> Markup | None:
+    """Make a table of every claim; those of all documents are one family for Holm's adjustment.
+
+    `names` are each document's identifier on the page, and its heading.
+    """
+    rows = with_verdicts([check for d in documents for check in d.results["checks"]])
+    alarms = [alarm for document in documents for alarm in document.results["alarms"]]
+    if not rows and not alarms:
+        return None
+    left = iter(rows)
+    groups: list[list[Markup]] = []
+    ours: list[Markup] = [_heading(OURS)]
+    for document, (name, heading) in zip(documents, names, strict=True):
+        own = [next(left) for _ in document.results["checks"]]
+        groups += _sections(own, name, heading)
+        ours += [_check(check) for check in own if not check["paper"]]
+    groups += [ours] if len(ours) > 1 else []
+    said = in_words(count_verdicts(rows))
     return tag(
         "section",
         tag("h2", "Claims", id="claims-heading"),
-        tag("p", f"{sum(verdicts)} of {len(verdicts)} checks of the paper’s statements hold."),
-        table("The paper’s claims", HEAD, *groups, class_="claims"),
+        *(tag("p", f"Alarm: {alarm}.", class_="contradicted") for alarm in alarms),
+        tag("p", f"{said[0].upper()}{said[1:]}."),
+        table("The paper’s claims, and ours", HEAD, *groups, class_="claims"),
         id="claims",
         aria_labelledby="claims-heading",
     )
 
 
-def grouped(document: Document, name: str, heading: str) -> list[list[Markup]]:
+def _sections(checks: Sequence[CheckRow], name: str, heading: str) -> list[list[Markup]]:
     """Make rows for each section of the paper, under a row that names it."""
     groups: dict[str, list[Markup]] = {}
-    for check in document.results["checks"]:
-        # Results of earlier versions do not name it: it is then the experiment's.
-        section = check.get("section") or document.experiment.section.partition(",")[0]
-        if section not in groups:
+    for check in checks:
+        if check["paper"]:
+            section = check["section"]
             link = tag("a", heading, href=f"#{name}")
-            title = tag("th", f"Section {section}: ", link, colspan=len(HEAD), scope="rowgroup")
-            groups[section] = [tag("tr", title, class_="group")]
-        groups[section].append(_check(check))
+            first = _heading(f"Section {section}: ", link)
+            groups.setdefault(section, [first]).append(_check(check))
     return list(groups.values())
 
 
+def _heading(*words: str | Markup) -> Markup:
+    title = tag("th", *words, colspan=len(HEAD), scope="rowgroup")
+    return tag("tr", title, class_="group")
+
+
 def _check(check: CheckRow) -> Markup:
-    word, kind = ("✓ holds", "holds") if check["holds"] else ("✗ fails", "fails")
-    sign, space, rest = check["bound"].partition(" ")
-    bound = tag("span", f" against: {WORDS.get(sign, sign)}{space}{rest}", class_="bound")
-    tried = "" if check["holds"] else check.get("tried")  # to make a failing claim hold
+    verdict = check["verdict"]
+    judged = tag("span", f"{SIGNS[verdict]} {verdict}", class_=verdict)
+    p = written(check["p"])
+    if (adjusted := check.get("p_holm")) is not None:
+        p += f", after Holm {written(adjusted)}"
+    of = f"{check['seeds']} seeds" if check["seeds"] > 1 else "one seed cannot tell"
+    why = tag("span", f" claimed: {check['bound']}; {p}, {of}", class_="bound")
+    tried = check["tried"] if verdict != "supported" else ""  # to make it hold
     attempts = [tag("span", f"; tried: {tried}", class_="bound")] if tried else []
-    verdict = tag("td", tag("span", word, class_=kind), bound, *attempts)
-    ours = with_bounds(finite(check["value"]), interval(check.get("ci95")))
-    return row(
-        check["claim"], check.get("paper") or ABSENT, ours, percent(check.get("share")), verdict
-    )
+    ours = with_bounds(finite(check["value"]), interval(check["ci95"]))
+    return row(check["claim"], check["paper"] or ABSENT, ours, tag("td", judged, why, *attempts))

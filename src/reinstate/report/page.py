@@ -17,7 +17,7 @@ from reinstate.figures.numbers import at, finite, interval
 from reinstate.figures.style import shown_agents
 from reinstate.figures.svg import colour_class, figure, style_of
 from reinstate.files import write_atomically
-from reinstate.report.claims import claims, grouped
+from reinstate.report.claims import claims
 from reinstate.report.sources import Document, Origin, load, shared_settings
 
 TITLE = "Meta-learning with episodic recall"
@@ -31,11 +31,7 @@ REPLAY = (
     "Animated replay of two episodes in the same context: at the first exposure the agent searches"
     " the maze, at the second it walks to the goal it remembers."
 )
-BOOTSTRAP = (
-    "percentile bootstraps, which cannot leave the range of the seeds (of choice weights:"
-    " Student’s t)"
-)
-STUDENT = "Student’s t in results that an earlier version recorded"
+INTERVALS = "Student’s t over seeds; of shares of seeds, exact ones after Clopper and Pearson"
 LEARNING, MEMORY, CHOICES = "Learning, and what came of it", "What the memory does", "Choices"
 HEADINGS = {  # of files whose charts have one together
     "training-curves": LEARNING,
@@ -69,23 +65,21 @@ def page_of(documents: Sequence[Document]) -> str:
     """Make the page; the same documents give the same bytes."""
     names = _identifiers([d.experiment.name for d in documents])
     links, sections, colours = [], [], set()
-    checks: list[list[Markup]] = []
     for document, name in zip(documents, names, strict=True):
         charts, heading = charts_of(document), _heading(document, name)
         links.append((name, heading))
         sections.append(section(document, name, heading, charts))
-        checks += grouped(document, name, heading)
         colours |= {s.colour for group in charts.values() for c in group for s in c.series}
         colours |= {agent.colour for agent in shown_agents(document.results)}
-    if checks:
+    if (judged := claims(documents, links)) is not None:
         links.insert(0, ("claims", "Claims"))
-        sections.insert(0, claims(documents, checks))
+        sections.insert(0, judged)
     script = _part("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_part("page.html")).substitute(
         title=TITLE,
         intro=INTRO,
-        intervals=_intervals(documents),
+        intervals=INTERVALS,
         contents=tag("ul", *(tag("li", tag("a", text, href=f"#{to}")) for to, text in links)),
         main=joined(sections, "\n"),
         style=_part("page.css") + style_of(colours),
@@ -103,13 +97,6 @@ def charts_of(document: Document) -> dict[str, list[Chart]]:
             heading = HEADINGS.get(stem, stem.replace("-", " ").capitalize())
             groups.setdefault(heading, []).extend(charts)
     return groups
-
-
-def _intervals(documents: Sequence[Document]) -> str:
-    """Say how brackets were made, which earlier versions did otherwise."""
-    rewards = [agent.get("reward") for d in documents for agent in d.results["agents"].values()]
-    kinds = {BOOTSTRAP if "iqm" in reward else STUDENT for reward in rewards if reward}
-    return "; ".join(sorted(kinds or {BOOTSTRAP}))
 
 
 def _part(name: str) -> str:

@@ -9,7 +9,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reinstate.analysis.results import AgentResults, MetricsRow, Results, Scores, checked
+from reinstate.analysis.results import (
+    AgentResults,
+    MetricsRow,
+    Results,
+    Scores,
+    checked,
+    read_results,
+)
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
 from reinstate.experiments.base import Experiment
@@ -67,7 +74,7 @@ def load_results(path: Path) -> Document:
     found = read_json(file)
     if isinstance(name := at(found, "experiment"), str):
         find_experiment(name)  # first: of a future experiment, other fields may differ too
-    results = checked(Results, found, file)
+    results = read_results(file)
     if not results["agents"]:
         raise UserError(f"{file} holds results of no agent: name what reinstate reproduce left")
     origin = Origin("", results["settings"], {name: results.get(name) for name in FACTS})
@@ -88,7 +95,8 @@ def load_runs(paths: Sequence[Path]) -> Document:
     experiment = opened[0].experiment
     results: Any = dict.fromkeys(("preset", "command", "version", "commit", "jax", "device"), "")
     results |= {"experiment": experiment.name, "settings": origins[0].settings, "agents": agents}
-    results |= {"seconds": {}, "optimum": {}, "baselines": {}, "reference_lines": {}, "checks": []}
+    results |= {"seconds": {}, "optimum": {}, "baselines": {}, "reference_lines": {}}
+    results |= {"checks": [], "alarms": []}
     replay = next((found for path in paths if (found := _replay(path)) is not None), None)
     return Document(paths[0], experiment, results, origins, replay)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from reinstate.analysis.results import Results, Summary, SummaryPart
+from reinstate.analysis.verdicts import count_verdicts, in_words, with_verdicts
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
 from reinstate.experiments.base import Experiment
@@ -44,6 +45,7 @@ def reproduce_all(
     *,
     command: str,
     seeds: int | None = None,
+    first_seed: int | None = None,
 ) -> Summary:
     """Reproduce the named experiments, or what of them is not finished yet, and summarise.
 
@@ -52,7 +54,9 @@ def reproduce_all(
     """
     began = time.monotonic()
     _require_ours(out)
-    parts = [_plan(name, preset, seeds, out) for name in dict.fromkeys(names)]
+    asked = {"seeds": seeds, "first_seed": first_seed}
+    changes = {name: value for name, value in asked.items() if value is not None}
+    parts = [_plan(name, preset, changes, out) for name in dict.fromkeys(names)]
     found: dict[str, Results] = {}
     for place, part in enumerate(parts, 1):
         ours, elapsed = part.experiment, time.monotonic() - began
@@ -90,13 +94,11 @@ def require_replaceable(path: Path) -> None:
             raise UserError(f"{path} exists and is not of this program: choose another --out")
 
 
-def _plan(name: str, preset: str, seeds: int | None, out: Path) -> Part:
+def _plan(name: str, preset: str, changes: Mapping[str, Any], out: Path) -> Part:
     """Find out what is left to do; new results may add agents to earlier ones but lose none."""
     experiment, folder = find_experiment(name), out / name
     with _naming(name):
-        settings = experiment.preset(preset)
-        if seeds is not None:
-            settings = replace(settings, seeds=seeds)
+        settings = replace(experiment.preset(preset), **changes)
         earlier = earlier_results(experiment, experiment.agents, settings, folder)
         have, want = set(earlier["agents"] if earlier else ()), set(experiment.agents)
         if have - want and want - have:
@@ -140,8 +142,8 @@ def _line(part: Part, results: Results) -> str:
     name, number, checks = part.experiment.name, part.experiment.number, results["checks"]
     rewards = [f"{n} {a['reward']['mean']:{number}}" for n, a in results["agents"].items()]
     verb = "already finished" if part.results else "finished"
-    held = f"{sum(check['holds'] for check in checks)} of {len(checks)} claims hold"
-    return f"{name} {verb}: {', '.join(rewards)}; {held}, {results['seconds']['total']:.0f} s"
+    held, seconds = in_words(count_verdicts(checks)), results["seconds"]["total"]
+    return f"{name} {verb}: {', '.join(rewards)}; {held}; {seconds:.0f} s"
 
 
 def summarise(found: Mapping[str, Results], command: str) -> Summary:
@@ -149,18 +151,22 @@ def summarise(found: Mapping[str, Results], command: str) -> Summary:
 
     Seconds are those of each results.json: of the call that finished the experiment.
     """
-    checks = [check for results in found.values() for check in results["checks"]]
+    # The paper's claims are one family, so verdicts here may be stricter than of one experiment.
+    together = with_verdicts([row for results in found.values() for row in results["checks"]])
+    rows = iter(together)
+    parts = {name: _part_of_summary(results) for name, results in found.items()}
+    for part in parts.values():
+        part["checks"] = [next(rows) for _ in part["checks"]]
     return {
         "command": command,
         **provenance(),
         "totals": {
             "experiments": len(found),
             "agents": sum(len(results["agents"]) for results in found.values()),
-            "checks": len(checks),
-            "hold": sum(check["holds"] for check in checks),
+            **count_verdicts(together),
             "seconds": sum(results["seconds"]["total"] for results in found.values()),
         },
-        "experiments": {name: _part_of_summary(results) for name, results in found.items()},
+        "experiments": parts,
     }
 
 

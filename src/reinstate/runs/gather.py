@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reinstate.analysis.results import CheckRow, Results, Scores, read_document
+from reinstate.analysis.results import CheckRow, Recorded, Scores, read_document
+from reinstate.analysis.verdicts import with_verdicts
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
 from reinstate.experiments.memory_as_input import Rows, Scored, add_agents, checks, with_inputs
@@ -47,13 +48,17 @@ def gather_inputs(results: Sequence[Path], command: str) -> dict[str, Any]:
             "none of these results has an agent whose memory is an input: reproduce some with"
             " --agents epl2rl-input epl2rl-input-2"
         )
-    checked: list[CheckRow] = [check.as_row() for check in checks(kept)]
-    return {"command": command, **provenance(), "experiments": kept, "checks": checked}
+    return {"command": command, **provenance(), "experiments": kept, "checks": judged(kept)}
+
+
+def judged(rows: Rows) -> list[CheckRow]:
+    """Judge which inputs do as well as the r-gate."""
+    return with_verdicts([check.as_row() for check in checks(rows)])
 
 
 def _of_results(path: Path) -> _Source:
     """Read what `reproduce` left."""
-    found = read_document(Results, path / "results.json" if path.is_dir() else path)
+    found = read_document(Recorded, path / "results.json" if path.is_dir() else path)
     settings = completed(find_experiment(found["experiment"]).world, found["settings"])
     agents = {
         name: _scored(agent, repeatable(found["command"]), found["commit"], found["device"])

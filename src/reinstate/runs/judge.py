@@ -9,7 +9,7 @@ import numpy as np
 
 from reinstate import devices
 from reinstate.agent import Maker
-from reinstate.analysis.exposures import exposure_scores
+from reinstate.analysis.exposures import exposure_scores, reward_by_epoch
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import Scores
 from reinstate.analysis.states import evaluate_watched, stored_scores
@@ -64,6 +64,7 @@ class Evaluator:
         settings = self.settings
         record, sizes = self._play(state, self.condition)
         verdict = self.scores(record)
+        verdict["reward_by_epoch"] = reward_by_epoch(record)
         if sizes is not None:
             verdict["stored"] = stored_scores(record, sizes)
         training = Condition(settings.task, settings.memory)

@@ -22,7 +22,8 @@ import jax
 import numpy as np
 
 from reinstate.agent import AGENTS, Maker, Network
-from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores, read_document
+from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores, read_results
+from reinstate.analysis.verdicts import count_verdicts, in_words
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Record
 from reinstate.experiments import experiment_of, find_experiment
@@ -90,7 +91,7 @@ def load(path: str | Path) -> "TrainedAgent | RecordedResults":
     path = Path(path)
     if not Run(path).exists:
         file = path / "results.json" if path.is_dir() else path
-        return RecordedResults(read_document(Results, file), file)
+        return RecordedResults(read_results(file), file)
     run, (experiment, agent, settings) = Run(path), open_run(path)
     state = Evaluator(experiment, agent, settings).load(run)
     return TrainedAgent(experiment, agent, settings, state, run.read_metrics())
@@ -160,11 +161,10 @@ class RecordedResults:
     path: Path
 
     def __repr__(self) -> str:
-        held = sum(check["holds"] for check in self.checks)
         rewards = [f"{n} {a['reward']['mean']:.3g}" for n, a in self.agents.items()]
         return (
             f"RecordedResults({self.document['experiment']}, {self.document['preset']} preset:"
-            f" {', '.join(rewards)}; {held} of {len(self.checks)} checks hold)"
+            f" {', '.join(rewards)}; {in_words(count_verdicts(self.checks))})"
         )
 
     @property

@@ -1,48 +1,74 @@
 """Recorded results, judged again from the numbers of their single seeds.
 
-What was measured stays as it is. Intervals, shares of ceilings and checks are made by the rules of
-this version, which may not be those of the version that recorded them.
+What was measured stays as it is. Optima, intervals, shares of ceilings and verdicts are made by the
+rules of this version, which may not be those of the version that recorded them.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from reinstate.analysis.intervals import over_seeds, without_nan
-from reinstate.analysis.results import Results, read_document
+from reinstate.analysis.results import JudgedBy, Recorded, Results, checked
 from reinstate.choices.participants import t_test
 from reinstate.choices.stay import over_each_cell
+from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
-from reinstate.files import write_json
+from reinstate.files import read_json, write_json
+from reinstate.runs.gather import judged
 from reinstate.runs.provenance import provenance
-from reinstate.runs.reproduce import add_shares, checks_of, draw
+from reinstate.runs.reproduce import conclude, draw, if_solvable, optimum_of
+from reinstate.settings import recorded_settings
 
 
-def rejudge_file(path: Path) -> Results:
+def rejudge_file(path: Path) -> Mapping[str, Any]:
     """Rewrite a results.json (or the one in a folder) and redraw the figures beside it.
 
     A file of any other name is rewritten alone: figures have the names of a reproduction's.
     """
     file = path / "results.json" if path.is_dir() else path
-    document = rejudge(read_document(Results, file))
+    document: Any = read_json(file)
+    if isinstance(document, dict) and "totals" in document:
+        raise UserError(
+            f"{file} only sums other results up: rejudge those, and make it again with"
+            " reinstate reproduce all"
+        )
+    if isinstance(document, dict) and "experiments" in document:
+        document = _rejudge_inputs(document)
+    else:
+        document = rejudge(checked(Recorded, document, file))
     if file.name == "results.json":
         draw(find_experiment(document["experiment"]), document, file.parent)
     write_json(file, document)  # last, as in a reproduction
-    return document
+    found: Mapping[str, Any] = document
+    return found
 
 
-def rejudge(document: Results) -> Results:
-    """Return the same results with this version's intervals, shares and checks, and its name."""
-    experiment = find_experiment(document["experiment"])
-    agents, baselines = (_renewed(document[name]) for name in ("agents", "baselines"))
-    optimum, program = document["optimum"], provenance()
-    add_shares(experiment, agents, optimum)
-    return {
-        **document,
-        "agents": agents,
-        "baselines": baselines,
-        "checks": checks_of(experiment, agents, optimum, baselines),
-        "rejudged": {"version": program["version"], "commit": program["commit"]},
-    }
+def _rejudge_inputs(document: dict[str, Any]) -> dict[str, Any]:
+    """Judge again what `reinstate memory-as-input` gathered."""
+    rows = _renewed(document["experiments"])
+    return {**document, "experiments": rows, "checks": judged(rows), "rejudged": _judge()}
+
+
+def _judge() -> JudgedBy:
+    program = provenance()
+    return {"version": program["version"], "commit": program["commit"]}
+
+
+def rejudge(measured: Recorded) -> Results:
+    """Return the same results with this version's optima, intervals, verdicts, and its name."""
+    experiment = find_experiment(measured["experiment"])
+    task = recorded_settings(experiment.world, measured["settings"]).task
+    return conclude(
+        experiment,
+        {
+            **measured,
+            "agents": _renewed(measured["agents"]),
+            "baselines": _renewed(measured["baselines"]),
+            "optimum": if_solvable(lambda: optimum_of(experiment, task)),
+            "rejudged": _judge(),
+        },
+    )
 
 
 def _renewed(value: Any) -> Any:
@@ -64,8 +90,9 @@ def _any_dict(values: list[Any]) -> bool:
 
 
 def _summary(old: dict[str, Any]) -> dict[str, Any]:
-    """Weights of the choice model keep the t-interval that stands beside their t-test."""
+    """Weights of the choice model have a t-test beside their interval."""
     if "t" not in old:
-        return {**old, **without_nan(over_seeds(old["per_seed"]))}
+        kept = {name: each for name, each in old.items() if name != "iqm"}  # of earlier versions
+        return {**kept, **without_nan(over_seeds(old["per_seed"], old.get("error")))}
     # A learning rate is not tested against 0, and its interval is cut where it cannot be.
     return old if old["t"] is None else {**old, **t_test(old["per_seed"])}

@@ -13,13 +13,15 @@ from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import (
     AgentResults,
-    CheckRow,
     Curve,
+    Recorded,
     Results,
     Scores,
-    read_document,
+    read_results,
 )
+from reinstate.analysis.verdicts import with_verdicts
 from reinstate.errors import Unsolvable, UserError
+from reinstate.experiments import claims
 from reinstate.experiments.base import Experiment
 from reinstate.figures import mpl
 from reinstate.files import require_empty, write_json
@@ -70,10 +72,9 @@ def reproduce(
         results[agent], spent = _judge(evaluator, agent, run, trained, reporter)
         seconds["evaluate"] += spent
     with reporter.working("baselines and optimum"):
-        optimum = _if_solvable(lambda: optimum_of(experiment, settings.task))
-        baselines = _if_solvable(lambda: _judge_baselines(experiment, settings))
-    add_shares(experiment, results, optimum)
-    document: Results = {
+        optimum = if_solvable(lambda: optimum_of(experiment, settings.task))
+        baselines = if_solvable(lambda: _judge_baselines(experiment, settings))
+    measured: Recorded = {
         "experiment": experiment.name,
         "preset": preset,
         "command": command,
@@ -81,15 +82,31 @@ def reproduce(
         "device": devices.describe(),
         "settings": to_dict(settings),
         "seconds": {"total": time.monotonic() - began, **seconds},
-        "agents": results,
+        "agents": rounded(results),
         "optimum": optimum,
-        "baselines": baselines,
-        "reference_lines": _lines(experiment, optimum),
-        "checks": checks_of(experiment, results, optimum, baselines),
+        "baselines": rounded(baselines),
+        "reference_lines": {},
     }
+    document = conclude(experiment, measured)
     draw(experiment, document, out)
     write_json(out / "results.json", document)  # last: where it is, all else is
     return document
+
+
+def conclude(experiment: Experiment, measured: Recorded) -> Results:
+    """Add what follows from the numbers of single seeds: shares of ceilings, verdicts, alarms."""
+    agents, optimum, baselines = (measured[n] for n in ("agents", "optimum", "baselines"))
+    ceilings = {name: _ceiling(experiment, name, agent, optimum) for name, agent in agents.items()}
+    claims.shares_of_ceilings(agents, ceilings)
+    # Without an optimum there is nothing that margins could be shares of.
+    known = "unavailable" not in optimum
+    found = experiment.checks(agents, optimum, baselines) if known else []
+    return {
+        **measured,
+        "reference_lines": _lines(experiment, optimum),
+        "checks": with_verdicts([check.as_row() for check in found]),
+        "alarms": claims.alarms(agents, optimum, ceilings),
+    }
 
 
 def _judge(
@@ -135,7 +152,7 @@ def optimum_of(experiment: Experiment, task: Any) -> dict[str, Any]:
     return experiment.optimum(task) if experiment.optimum else {}
 
 
-def _if_solvable(compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def if_solvable(compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Compute, or say why it cannot be: agents can play tasks that nobody can solve exactly."""
     try:
         return compute()
@@ -148,31 +165,30 @@ def _judge_baselines(experiment: Experiment, settings: Settings) -> dict[str, Sc
     return {name: exposure_scores(record) for name, record in records.items()}
 
 
-def add_shares(
-    experiment: Experiment, agents: dict[str, AgentResults], optimum: dict[str, Any]
-) -> None:
-    """Add to each agent its reward as a share of the best that its kind can earn."""
-    for name, agent in agents.items():
-        remembers = agent.get("remembers", getattr(AGENTS.get(name), "remembers", None))
-        with_memory, without = experiment.ceiling, experiment.ceiling_without_memory
-        ceiling = None if remembers is None else optimum.get(with_memory if remembers else without)
-        agent["share_of_ceiling"] = agent["reward"]["mean"] / ceiling if ceiling else None
+def _ceiling(
+    experiment: Experiment, name: str, agent: AgentResults, optimum: dict[str, Any]
+) -> float | None:
+    """Return the best that an agent of this kind can earn, if it is known."""
+    remembers = agent.get("remembers", getattr(AGENTS.get(name), "remembers", None))
+    if remembers is None:
+        return None
+    return optimum.get(experiment.ceiling if remembers else experiment.ceiling_without_memory)
 
 
 def _lines(experiment: Experiment, optimum: dict[str, Any]) -> dict[str, float]:
     return {label: optimum[key] for label, key in experiment.lines.items() if key in optimum}
 
 
-def checks_of(
-    experiment: Experiment,
-    agents: dict[str, AgentResults],
-    optimum: dict[str, Any],
-    baselines: dict[str, Any],
-) -> list[CheckRow]:
-    """Check the paper's statements, where they can be held against an optimum."""
-    if "unavailable" in optimum:
-        return []
-    return [check.as_row() for check in experiment.checks(agents, optimum, baselines)]
+DIGITS = 6  # significant ones: seeds differ in the third
+
+
+def rounded(value: Any) -> Any:
+    """Round every number to what is worth recording: files are small, and judged as they are."""
+    if isinstance(value, dict):
+        return {name: rounded(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def earlier_results(
@@ -195,7 +211,7 @@ def earlier_results(
     if not (out / "results.json").exists():
         return None
     try:
-        earlier = read_document(Results, out / "results.json")
+        earlier = read_results(out)
     except UserError as error:
         raise UserError(f"{error}; or choose another --out") from None
     asked = {"experiment": experiment.name, "settings": to_dict(settings)}

@@ -1,0 +1,151 @@
+"""Three verdicts on a claim: supported, contradicted, undecided.
+
+A claim says that a quantity lies in a region: above the smallest effect of interest, below it, or
+between two margins. The population mean θ of the quantity over seeds is tested against the region's
+ends, one test per end and direction:
+
+    p_for      a test of "θ is outside", the larger of both ends' (two one-sided tests)
+    p_against  a test of "θ is inside", the smaller of both ends'
+
+p = 2 min(p_for, p_against) is below .05 exactly if the 95% interval of θ lies on one side of the
+region's end. What is neither shown nor refuted stays undecided: too few seeds never support "no
+difference", nor does a difference too small to matter support "more".
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from reinstate.analysis.intervals import exact_rate, student
+from reinstate.analysis.results import CheckRow, Verdict
+
+ALPHA = 0.05
+VERDICTS: tuple[Verdict, ...] = ("supported", "contradicted", "undecided")
+
+
+class Region(NamedTuple):
+    """Where a claim says that a quantity lies."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+
+class Evidence(NamedTuple):
+    """What seeds say of a claim."""
+
+    value: float
+    ci95: list[float] | None  # none of a single seed
+    p_for: float  # small: the quantity lies in the region
+    p_against: float  # small: it lies outside
+    seeds: int
+
+    @property
+    def p(self) -> float:
+        """Two-sided p against the end of the region that matters."""
+        return min(1.0, 2 * min(self.p_for, self.p_against))
+
+
+def judge_mean(per_seed: Any, region: Region) -> Evidence:
+    """Judge the mean over seeds by Student's t; differences between agents come seed by seed."""
+    values = np.asarray(per_seed, dtype=float)
+    ends = student(values)
+    if ends is None:
+        return Evidence(float(values.mean()), None, 1.0, 1.0, len(values))
+    above_low, below_low = _against(values, region.low)
+    above_high, below_high = _against(values, region.high)
+    return Evidence(
+        value=float(values.mean()),
+        ci95=ends.tolist(),
+        p_for=max(above_low, below_high),
+        p_against=min(below_low, above_high),
+        seeds=len(values),
+    )
+
+
+def _against(values: Any, end: float) -> tuple[float, float]:
+    """Return p of two tests: that the mean is not above `end`, and that it is not below."""
+    if math.isinf(end):
+        return (0.0, 1.0) if end < 0 else (1.0, 0.0)
+    apart, error = float(values.mean()) - end, float(values.std(ddof=1)) / math.sqrt(len(values))
+    if error <= 1e-12 * max(abs(end), 1.0):  # equal seeds: the side alone decides
+        apart, error = (0.0 if abs(apart) < 1e-9 else apart * math.inf), 1.0
+    t = apart / error
+    return float(stats.t.sf(t, len(values) - 1)), float(stats.t.cdf(t, len(values) - 1))
+
+
+def judge_rate(hits: Sequence[bool], region: Region) -> Evidence:
+    """Judge the share of seeds that hit, by the exact binomial test."""
+    k, n = sum(map(bool, hits)), len(hits)
+
+    def against(end: float) -> tuple[float, float]:
+        if math.isinf(end):
+            return (0.0, 1.0) if end < 0 else (1.0, 0.0)
+        return float(stats.binom.sf(k - 1, n, end)), float(stats.binom.cdf(k, n, end))
+
+    above_low, below_low = against(region.low)
+    above_high, below_high = against(region.high)
+    p_for, p_against = max(above_low, below_high), min(below_low, above_high)
+    return Evidence(k / n, exact_rate(k, n), p_for, p_against, n)
+
+
+def judge_all(parts: Sequence[Evidence]) -> Evidence:
+    """Judge whether every one of several quantities lies in its region; show the weakest.
+
+    All of them have to be shown for it, at no cost; to refute one of k costs a factor k.
+    """
+    weakest = max(parts, key=lambda part: (part.p_for, -part.p_against))
+    p_against = min(1.0, len(parts) * min(part.p_against for part in parts))
+    return weakest._replace(p_against=p_against)
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Adjust p for being one of several, after Holm (1979).
+
+    The i-th smallest of m is multiplied by m − i + 1, and none may fall below the one before.
+    """
+    adjusted, largest = [0.0] * len(p), 0.0
+    for rank, place in enumerate(sorted(range(len(p)), key=lambda i: p[i])):
+        largest = max(largest, min(1.0, (len(p) - rank) * p[place]))
+        adjusted[place] = largest
+    return adjusted
+
+
+def with_verdicts(rows: Sequence[CheckRow]) -> list[CheckRow]:
+    """Add verdicts to rows that are judged together.
+
+    Of the paper's claims Holm's adjusted p decides; ours are each judged alone.
+    """
+    adjusted = iter(holm([row["p"] for row in rows if row["paper"]]))
+    found: list[CheckRow] = []
+    for row in rows:
+        p_holm = next(adjusted) if row["paper"] else None
+        p = row["p"] if p_holm is None else p_holm
+        found.append({**row, "p_holm": p_holm, "verdict": _verdict(p, row)})
+    return found
+
+
+def _verdict(p: float, row: CheckRow) -> Verdict:
+    if p > ALPHA:
+        return "undecided"
+    low, high = row["region"]
+    inside = (low is None or row["value"] >= low) and (high is None or row["value"] <= high)
+    return "supported" if inside else "contradicted"
+
+
+def count_verdicts(rows: Sequence[CheckRow]) -> dict[str, int]:
+    """Count the paper's claims, and how many got each verdict; ours are only counted."""
+    paper = [row for row in rows if row["paper"]]
+    counts: dict[str, int] = {
+        each: sum(row["verdict"] == each for row in paper) for each in VERDICTS
+    }
+    return {"claims": len(paper), **counts, "ours": len(rows) - len(paper)}
+
+
+def in_words(counts: Mapping[str, float]) -> str:
+    """Say how the paper's claims fared: `38 of 42 claims of the paper supported, 3 …`."""
+    supported, *others = ((counts[each], each) for each in VERDICTS)
+    rest = "".join(f", {number} {each}" for number, each in others if number)
+    return f"{supported[0]} of {counts['claims']} claims of the paper supported{rest}"
