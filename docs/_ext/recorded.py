@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import cell_tables
 from readme_tables import TABLES
 from reinstate.analysis.results import CheckRow, Results
 from reinstate.cli.tables import as_text
@@ -131,4 +132,7 @@ MADE: dict[str, Callable[..., str]] = {
     "both-claims": both_claims_table,
     "optimum": optimum_table,
     "command": command_block,
+    "cell-sizes": lambda document: markdown(*cell_tables.sizes(document)),
+    "cell-clips": lambda document: markdown(*cell_tables.clips(document)),
+    "cell-variants": lambda document: markdown(*cell_tables.variants(document)),
 }

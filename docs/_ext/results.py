@@ -1,8 +1,8 @@
 """Directives and a role that put recorded results on a page; report.html of them beside the pages.
 
 ```{results} barcode-bandits        also growth, classes, embedder, strategies, tried, inputs,
-```                                 searches, claims, both-claims, optimum, command: each takes
-                                    names of recorded files
+```                                 searches, claims, both-claims, optimum, command, cell-sizes,
+                                    cell-clips, cell-variants: each takes names of recorded files
 ```{solved} compositional-bandits   the optimum, solved now
 ```{recorded-files}                 what is in results/
 ```{verbs}                          of the command
