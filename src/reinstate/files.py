@@ -6,6 +6,7 @@ pickle anywhere: reading a stranger's file executes nothing.
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,7 +45,18 @@ def disk_errors(path: Path, advice: str = "what was saved before is kept") -> It
 
 
 def write_json(path: Path, value: Any) -> None:
-    write_atomically(path, (json.dumps(value, indent=1) + "\n").encode())
+    """Write indented JSON, with lists of numbers on one line each."""
+    text = _NUMBERS.sub(_on_one_line, json.dumps(value, indent=1))
+    write_atomically(path, f"{text}\n".encode())
+
+
+_NUMBER = r"\n\s+(?:-?[\d.]+(?:e[-+]?\d+)?|null)"
+# Nothing but a list can look like this: in text, line breaks are escaped.
+_NUMBERS = re.compile(rf"\[{_NUMBER}(?:,{_NUMBER})*\n\s+\]")
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    return re.sub(r"\s*\n\s*", "", found[0]).replace(",", ", ")
 
 
 def read_json(path: Path) -> Any:
