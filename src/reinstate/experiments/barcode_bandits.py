@@ -58,8 +58,7 @@ BARCODE_BANDITS = Experiment(
     presets={"quick": QUICK, "paper": PAPER},
     optimum=bandit_optimum,
     lines={
-        "best with memory of the whole epoch (a bound)": "with_memory",
-        "best with memory of its own context": "own_memory",
+        "best with memory (a bound)": "with_memory",
         "best without episodic memory": "without_memory",
         "chance": "chance",
     },

@@ -107,8 +107,7 @@ WATER_MAZE = Experiment(
     presets={"quick": QUICK, "paper": PAPER},
     optimum=maze_optimum,
     lines={
-        "best with memory of the whole epoch (a bound)": "with_memory",
-        "best with memory of its own context": "mean_over_exposures",
+        "best with memory (a bound)": "with_memory",
         "best without episodic memory": "without_memory",
         "random walk": "random_walk",
     },
