@@ -14,8 +14,8 @@ from reinstate.tasks.bandits import BarcodeBandits
 
 QUICK: Settings[BarcodeBandits, DND] = Settings(
     task=BarcodeBandits(),
-    seeds=4,
-    learner=replace(LEARNER, epochs=60, discount=0.7),
+    seeds=8,
+    learner=replace(LEARNER, lanes=16, epochs=60, discount=0.7),
 )
 
 PAPER = replace(

@@ -37,7 +37,7 @@ QUICK: Settings[CompositionalBandits, DND] = Settings(
     task=CompositionalBandits(
         num_classes=20, judged_classes=40, stored="both", scale=3.0, exchange=0.4, trained_on=3
     ),
-    seeds=2,
+    seeds=2,  # fewer lanes or epochs would pay for more, and do not learn to recall
     network=Network(feedback="joint"),
     memory=DND(capacity=2000),
     learner=replace(
@@ -49,7 +49,7 @@ QUICK: Settings[CompositionalBandits, DND] = Settings(
         entropy_cost=0.01,
         recall_from=0.5,
     ),
-    evaluation=Evaluation(epochs=60),
+    evaluation=Evaluation(epochs=40),
 )
 
 PAPER = replace(

@@ -22,8 +22,8 @@ RIVALS = ("gittins", "ucb1", "thompson")  # the paper's
 
 QUICK: Settings[OmniglotBandits, DND] = Settings(
     task=OmniglotBandits(),
-    seeds=4,
-    learner=replace(barcode_bandits.QUICK.learner, epochs=130),
+    seeds=8,
+    learner=replace(barcode_bandits.QUICK.learner, epochs=100),
 )
 
 PAPER = replace(

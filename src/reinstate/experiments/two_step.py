@@ -30,7 +30,7 @@ QUICK: Settings[EpisodicTwoStep, DND] = Settings(
     task=EpisodicTwoStep(),
     seeds=4,
     network=Network(reset="epoch"),
-    learner=replace(LEARNER, epochs=400, episodes_per_update=10),
+    learner=replace(LEARNER, epochs=300, episodes_per_update=10),
     evaluation=Evaluation(epochs=200),
 )
 

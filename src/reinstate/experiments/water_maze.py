@@ -30,8 +30,8 @@ from reinstate.tasks.water_maze import WaterMaze
 # Of 64 settings drawn at random, none was better for plain L2RL than this discount with the rest.
 QUICK: Settings[WaterMaze, DND] = Settings(
     task=WaterMaze(),
-    seeds=4,
-    learner=replace(LEARNER, epochs=80, discount=0.9),
+    seeds=8,
+    learner=replace(LEARNER, lanes=16, epochs=80, discount=0.9),
 )
 
 PAPER = replace(
