@@ -52,7 +52,7 @@ def judge_mean(per_seed: Any, region: Region) -> Evidence:
     """Judge the mean over seeds by Student's t; differences between agents come seed by seed."""
     values = np.asarray(per_seed, dtype=float)
     ends = student(values)
-    if ends is None:
+    if ends is None or not np.isfinite(values).all():  # what a seed lacks decides nothing
         return Evidence(float(values.mean()), None, 1.0, 1.0, len(values))
     above_low, below_low = _against(values, region.low)
     above_high, below_high = _against(values, region.high)
