@@ -9,6 +9,7 @@ from scipy import stats
 from reinstate.analysis.intervals import over_seeds, with_interval
 from reinstate.analysis.verdicts import holm
 from reinstate.experiments import EXPERIMENTS
+from reinstate.runs.provenance import repeatable
 
 Lines = tuple[list[str], list[list[str]]]
 
@@ -66,7 +67,7 @@ def clips(document: dict[str, Any]) -> Lines:
 
 
 def variants(document: dict[str, Any]) -> Lines:
-    """Show every variant's reward, its lead over the paper's rule, and how large c gets.
+    """Show every variant's reward, its lead over the paper's rule, its r-gate, how large c gets.
 
     Leads are taken seed by seed: Student's t, two-sided p, and p adjusted for all rows by Holm.
     """
@@ -88,12 +89,24 @@ def variants(document: dict[str, Any]) -> Lines:
                 LABELS[variant],
                 with_interval(over_seeds(_rewards(cell)), number),
                 *lead,
+                f"{cell['r_gate']['mean']:.2f}",
                 *(f"{share[size]:.0%}" for size in (*SHOWN, stored["beyond"][-1])),
             ]
         )
     sizes_shown = [f"≥ {_size(size)}" for size in SHOWN]
     scores = ["reward [95%]", "lead [95%]", "p", "p (Holm)"]
-    return ["experiment, preset", "variant", *scores, *sizes_shown, "at the clip"], lines
+    return ["experiment, preset", "variant", *scores, "r", *sizes_shown, "at the clip"], lines
+
+
+def made(document: dict[str, Any]) -> Lines:
+    """Show by which command each experiment's cells were made, and where."""
+    lines = []
+    for row in rows_of(document):
+        cells = row.cells.values()
+        origins = {(repeatable(c["command"]), c["device"], c["commit"][:7]) for c in cells}
+        for command, device, commit in sorted(origins):
+            lines.append([row.name, f"`{command}`", device, f"`{commit}`"])
+    return ["experiment, preset", "command", "device", "commit"], lines
 
 
 def _rewards(cell: dict[str, Any]) -> Any:

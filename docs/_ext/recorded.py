@@ -135,4 +135,5 @@ MADE: dict[str, Callable[..., str]] = {
     "cell-sizes": lambda document: markdown(*cell_tables.sizes(document)),
     "cell-clips": lambda document: markdown(*cell_tables.clips(document)),
     "cell-variants": lambda document: markdown(*cell_tables.variants(document)),
+    "cell-commands": lambda document: markdown(*cell_tables.made(document)),
 }

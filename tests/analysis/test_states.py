@@ -128,7 +128,11 @@ def a_cell(rewards: list[float], clipped: float) -> dict[str, Any]:
     stored = {"mean": exposures[1]}
     return {
         "reward": {"per_seed": rewards},
+        "r_gate": {"mean": 0.25},
         "stored": {"beyond": [*BEYOND], "last_exposure": stored, "mean_by_exposure": exposures},
+        "command": "python benchmarks/cell_states.py --seeds 3 --out x.json",
+        "device": "cpu × 2",
+        "commit": "0123456789",
         "clips": [{"clip": c, "reward": {"mean": r}} for c, r in ((1.0, 6.5), (1e30, 7.25))],
     }
 
@@ -142,9 +146,9 @@ def test_tables_of_the_page() -> None:
     }
     document = {"cells": {"water-maze": {"quick": cells}}}
     header, (paper, tanh, rms) = cell_tables.variants(document)
-    assert header[4:] == ["p", "p (Holm)", "≥ 1", "≥ 10", "≥ 1,000", "at the clip"]
+    assert header[4:] == ["p", "p (Holm)", "r", "≥ 1", "≥ 10", "≥ 1,000", "at the clip"]
     assert paper[:2] == ["water-maze, quick", "as in the paper"] and paper[3:6] == ["", "", ""]
-    assert paper[6:] == ["100%", "50%", "30%", "10%"]
+    assert paper[6:] == ["0.25", "100%", "50%", "30%", "10%"]
     assert tanh[1:4] == ["tanh(c) stored", "7.40 [6.65, 8.15]", "+0.20 [-0.05, +0.45]"]
     assert rms[3] == "-0.20 [-0.45, +0.05]"
     assert tanh[4:6] == rms[4:6] == ["0.074", "0.148"]
@@ -152,6 +156,8 @@ def test_tables_of_the_page() -> None:
     assert header[2:5] == ["≥ 1", "≥ 10", "≥ 100"] and header[-1] == "at the clip"
     assert [line[:2] for line in lines] == [["water-maze, quick", "1"], ["", "2"]]
     assert lines[1][2:] == ["100.0%", "50.0%", "40.0%", "30.0%", "20.0%", "20.0%", "10.0%"]
+    made = "`python benchmarks/cell_states.py --seeds 3`", "cpu × 2", "`0123456`"
+    assert cell_tables.made(document)[1] == [["water-maze, quick", *made]]
     assert cell_tables.clips(document) == (
         ["experiment, preset", "at 1", "none"], [["water-maze, quick", "6.500", "7.250"]]
     )  # fmt: skip
