@@ -11,7 +11,8 @@ from typing import Any
 
 from reinstate.agent import INPUT_SIZES
 from reinstate.analysis.intervals import with_interval
-from reinstate.analysis.results import AgentResults, Results
+from reinstate.analysis.results import AgentResults, CheckRow, Results, Summary
+from reinstate.analysis.verdicts import VERDICTS
 from reinstate.choices.model import STRATEGIES
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
@@ -178,7 +179,45 @@ def searches_table(*searches: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+SUMMARIES = ("paper preset", "replicate", "quick preset")  # in the order of the files
+
+
+def verdicts_table(*summaries: Summary) -> str:
+    """How the paper's claims fared in each summary, and how far it agrees with the first."""
+    heads = ("", "seeds", "claims of the paper", *VERDICTS, "verdicts as in the first row")
+    lines = [_row(*heads), "|---" * len(heads) + "|"]
+    for name, summary in zip(SUMMARIES, summaries, strict=False):
+        counts = [f"{summary['totals'][each]:.0f}" for each in ("claims", *VERDICTS)]
+        shared, same, flips = agreement(summaries[0], summary)
+        agrees = f"{same} of {shared}, {flips or 'none'} reversed"
+        own = summary is summaries[0]
+        lines.append(_row(name, _seeds(summary), *counts, "" if own else agrees))
+    return "\n".join(lines)
+
+
+def _seeds(summary: Summary) -> str:
+    """The number of seeds in each experiment."""
+    parts = summary["experiments"].values()
+    each = [next(iter(part["agents"].values()))["reward"]["per_seed"] for part in parts]
+    return ", ".join(str(len(seeds)) for seeds in each)
+
+
+def agreement(first: Summary, second: Summary) -> tuple[int, int, int]:
+    """Count the claims that both judge, alike, and one supporting what the other contradicts."""
+    ours, theirs = claims_of(first), claims_of(second)
+    pairs = [(ours[key]["verdict"], theirs[key]["verdict"]) for key in ours if key in theirs]
+    same = sum(a == b for a, b in pairs)
+    return len(pairs), same, sum({*pair} == {"supported", "contradicted"} for pair in pairs)
+
+
+def claims_of(summary: Summary) -> dict[tuple[str, str], CheckRow]:
+    """Claims by experiment and text."""
+    parts = summary["experiments"].items()
+    return {(name, check["claim"]): check for name, part in parts for check in part["checks"]}
+
+
 TABLES: dict[str, Callable[..., str]] = {
+    "verdicts": verdicts_table,
     "results": results_table,
     "growth": growth_table,
     "classes": classes_table,

@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import cell_tables
-from readme_tables import TABLES
-from reinstate.analysis.results import CheckRow, Results
+import simulated
+from readme_tables import SUMMARIES, TABLES, agreement, claims_of
+from reinstate.analysis.results import CheckRow, Results, Summary
+from reinstate.analysis.verdicts import VERDICTS
 from reinstate.cli.tables import as_text
 from reinstate.experiments import EXPERIMENTS
+from reinstate.experiments.claims import SHARES
+from reinstate.experiments.margins import MARGINS
+from reinstate.figures.numbers import written
 from reinstate.files import read_json
 from reinstate.runs.provenance import repeatable
 
@@ -28,49 +33,103 @@ def table(kind: str, names: Sequence[str]) -> str:
 
 
 def claims_table(results: Results) -> str:
-    """The paper's statements beside how they were tested, and whether they held.
-
-    Checks that go beyond the paper have no statement of it.
-    """
-    rows = [
-        [
-            check["section"],
-            check["paper"],
-            f"{check['claim']}: {check['bound']}",
-            _ours(check),
-            "yes" if check["holds"] else f"no{_tried(check)}",
-        ]
-        for check in results["checks"]
-    ]
-    return markdown(["section", "the paper", "tested here", "ours [95%]", "holds"], rows)
+    """The paper's claims of one document, judged together, and then ours, each judged alone."""
+    paper, ours = ([c for c in results["checks"] if bool(c["paper"]) is it] for it in (True, False))
+    parts = []
+    if paper:
+        rows = [[each["paper"], *_judged(each), *_verdict(each)] for each in paper]
+        parts.append(markdown(["the paper", *JUDGED, "*p* (Holm)", "verdict"], rows))
+    if ours:
+        parts += ["Claims of ours, each judged alone:"] if paper else []
+        parts.append(markdown([*JUDGED, "verdict"], [[*_judged(c), _verdict(c)[-1]] for c in ours]))
+    return "\n\n".join(parts)
 
 
-def _tried(check: CheckRow) -> str:
-    return f"; tried: {check['tried']}" if check["tried"] else ""
+JUDGED = ("tested here", "value [95%]", "*p*")
 
 
-def both_claims_table(paper: dict[str, Any], quick: dict[str, Any]) -> str:
-    """Every check of two summaries, of the paper preset and of the quick one, side by side."""
-    rows = []
-    for name, part in paper["experiments"].items():
-        pairs = zip(part["checks"], quick["experiments"][name]["checks"], strict=True)
-        for check, again in pairs:
-            verdicts = [_verdict(each) for each in (check, again)]
-            rows.append([check["section"], check["paper"], check["claim"], *verdicts])
-    held = [f"{part['totals']['hold']} of {part['totals']['checks']}" for part in (paper, quick)]
-    rows.append(["", "", "**hold**", *held])
-    return markdown(["section", "the paper", "tested here", "paper preset", "quick preset"], rows)
+def _judged(check: CheckRow) -> list[str]:
+    return [f"{check['claim']}: {check['bound']}", _value(check), _odds(check["p"])]
 
 
-def _verdict(check: CheckRow) -> str:
-    ours = _ours(check)
-    return f"yes: {ours}" if check["holds"] else f"**no**: {ours}{_tried(check)}"
+def _verdict(check: CheckRow) -> list[str]:
+    """The adjusted p and the verdict, with what was tried to make a claim hold that does not."""
+    verdict, adjusted = check["verdict"], check["p_holm"]
+    tried = f"; tried: {check['tried']}" if check["tried"] and verdict != "supported" else ""
+    return ["" if adjusted is None else _odds(adjusted), f"{_stressed(verdict)}{tried}"]
 
 
-def _ours(check: CheckRow) -> str:
+def _stressed(verdict: str) -> str:
+    return verdict if verdict == "supported" else f"**{verdict}**"
+
+
+def _value(check: CheckRow) -> str:
     ci95 = check["ci95"]
     interval = f" [{ci95[0]:.3f}, {ci95[1]:.3f}]" if ci95 else ""
     return f"{check['value']:.3f}{interval}"
+
+
+def _odds(p: float) -> str:
+    return written(p).removeprefix("p ").removeprefix("= ")
+
+
+def paper_claims_table(*summaries: Summary) -> str:
+    """The paper's claims in several summaries, the first of which has them all; and the counts."""
+    rows = _side_by_side(summaries, lambda check: bool(check["paper"]))
+    for name in ("claims", *VERDICTS):
+        counts = [f"{part['totals'][name]}" for part in summaries]
+        rows.append(["", "", f"*{name}*", *counts])
+    return markdown(["section", "the paper", "tested here", *SUMMARIES[: len(summaries)]], rows)
+
+
+def our_claims_table(*summaries: Summary) -> str:
+    """Claims that the paper does not make."""
+    rows = _side_by_side(summaries, lambda check: not check["paper"])
+    return markdown(
+        ["section", "tested here", *SUMMARIES[: len(summaries)]],
+        [[section, *cells] for section, _, *cells in rows],
+    )
+
+
+def _side_by_side(
+    summaries: Sequence[Summary], wanted: Callable[[CheckRow], bool]
+) -> list[list[str]]:
+    """A row for each claim of the first summary; a summary that lacks it has an empty cell."""
+    first, *_ = columns = [claims_of(summary) for summary in summaries]
+    rows = []
+    for key, check in first.items():
+        if wanted(check):
+            cells = [_cell(column[key]) if key in column else "" for column in columns]
+            claim = f"{check['claim']}: {_region(check)}"
+            rows.append([check["section"], check["paper"], claim, *cells])
+    return rows
+
+
+def _cell(check: CheckRow) -> str:
+    return f"{_stressed(check['verdict'])} {_value(check)}"
+
+
+def _region(check: CheckRow) -> str:
+    low, high = (None if end is None else f"{end:.3g}" for end in check["region"])
+    if low and high:
+        return f"{low} to {high}"
+    return f"≥ {low}" if low else f"≤ {high}"
+
+
+def agreement_text(first: Summary, second: Summary) -> str:
+    """How far two summaries agree."""
+    shared, same, flips = agreement(first, second)
+    flip = "none flips" if flips == 0 else f"**{flips} flip**"
+    return f"{same} of the {shared} claims that both judge have the same verdict; {flip}."
+
+
+def margins_table() -> str:
+    """What the paper's words are taken to mean: `reinstate.experiments.margins`."""
+    rows = [
+        [each.says, f"{SHARES.get(each.size, each.size)} of {each.of}", each.why]
+        for each in MARGINS
+    ]
+    return markdown(["the paper's words", "smallest effect that counts", "why"], rows)
 
 
 def optimum_table(results: Results) -> str:
@@ -113,12 +172,25 @@ def files_table() -> str:
 
 
 def number(text: str) -> str:
-    """`barcode-bandits optimum.own_memory .2f` → that number, written so."""
+    """`barcode-bandits optimum.own_memory .2f` → that number, written so.
+
+    In a list, a part of the path is a place, `min`, `max`, or words of the one claim that has them,
+    joined by hyphens: `two-step checks.IMF-on-uncued.value .2f`.
+    """
     name, path, *spec = text.split()
     value = read_json(file_of(name))
     for part in path.split("."):
-        value = value[int(part)] if isinstance(value, list) else value[part]
+        value = _in_list(value, part) if isinstance(value, list) else value[part]
     return format(value, spec[0] if spec else "")
+
+
+def _in_list(values: list[Any], part: str) -> Any:
+    if part.isdecimal():
+        return values[int(part)]
+    if part in ("min", "max"):
+        return min(values) if part == "min" else max(values)
+    (found,) = [row for row in values if part in row["claim"].replace(" ", "-")]
+    return found
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -129,11 +201,19 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 MADE: dict[str, Callable[..., str]] = {
     **TABLES,
     "claims": claims_table,
-    "both-claims": both_claims_table,
+    "paper-claims": paper_claims_table,
+    "our-claims": our_claims_table,
+    "agreement": agreement_text,
     "optimum": optimum_table,
     "command": command_block,
     "cell-sizes": lambda document: markdown(*cell_tables.sizes(document)),
     "cell-clips": lambda document: markdown(*cell_tables.clips(document)),
     "cell-variants": lambda document: markdown(*cell_tables.variants(document)),
     "cell-commands": lambda document: markdown(*cell_tables.made(document)),
+}
+
+COMPUTED: dict[str, Callable[[], str]] = {
+    "margins": margins_table,
+    "coverage": lambda: markdown(*simulated.coverage()),
+    "verdict-rates": lambda: markdown(*simulated.verdict_rates()),
 }

@@ -1,10 +1,12 @@
 """Directives and a role that put recorded results on a page; report.html of them beside the pages.
 
 ```{results} barcode-bandits        also growth, classes, embedder, strategies, tried, inputs,
-```                                 searches, claims, both-claims, optimum, command, cell-sizes,
-                                    cell-clips, cell-variants: each takes names of recorded files
+```                                 searches, verdicts, claims, paper-claims, our-claims,
+                                    agreement, optimum, command, cell-sizes, cell-clips,
+                                    cell-variants, cell-commands: each takes names of recorded files
 ```{solved} compositional-bandits   the optimum, solved now
 ```{recorded-files}                 what is in results/
+```{margins}                        also coverage, verdict-rates: what the program's rules come to
 ```{verbs}                          of the command
 ```{settings} reinstate.tasks.water_maze.WaterMaze
 {recorded}`water-maze agents.epl2rl.reward.mean .2f`
@@ -57,6 +59,11 @@ class Solved(Table):
 
     def text(self) -> str:
         return recorded.solved_table(self.arguments[0])
+
+
+class Computed(Table):
+    def text(self) -> str:
+        return recorded.COMPUTED[self.name]()
 
 
 class RecordedFiles(Table):
@@ -117,6 +124,8 @@ def write_report(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     for kind in recorded.MADE:
         app.add_directive(kind, Recorded)
+    for kind in recorded.COMPUTED:
+        app.add_directive(kind, Computed)
     app.add_directive("solved", Solved)
     app.add_directive("recorded-files", RecordedFiles)
     app.add_directive("verbs", Verbs)
