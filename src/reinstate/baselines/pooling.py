@@ -52,7 +52,7 @@ def pooled(
 
     Episodes of two novel stimuli earn what `compositional` has exactly, so only what is lost to
     doubt in the others is simulated, mean = bound - lost. A pull at log odds l loses
-    |p_high - p_low| with the probability 1 / (1 + exp(|l|)) that it is on the wrong arm. Cost
+    `|p_high - p_low|` with the probability `1 / (1 + exp(|l|))` that it is on the wrong arm. Cost
     O(epochs episodes (num_classes + pulls)), memory O(epochs (episodes + num_classes)); `epochs`
     defaults to about 200,000 episodes. Raises TooLarge beyond `MAX_OPERATIONS`.
     """
