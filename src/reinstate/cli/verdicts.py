@@ -23,26 +23,29 @@ class Verdicts(Verb):
     """
 
     first: Annotated[Path, Positional, arg(metavar="A")]
-    """The one."""
+    """Recorded results."""
     second: Annotated[Path, Positional, arg(metavar="B")]
-    """The other."""
+    """Others of the same experiments, such as of other seeds."""
 
     def do(self, command: str) -> dict[str, Any]:
         found = compare(self.first, self.second)
-        rows = [{**each._asdict(), "same": each.same, "flips": each.flips} for each in found]
-        names = ("same", "flips")
-        return {"claims": rows, **{name: sum(row[name] for row in rows) for name in names}}
+        rows = [{**each._asdict(), "same": each.same, "flips": each.flips} for each in found.claims]
+        counts = {name: sum(row[name] for row in rows) for name in ("same", "flips")}
+        return {**found._asdict(), "claims": rows, **counts}
 
     def show(self, result: dict[str, Any]) -> None:
         rows: list[list[str]] = []
         for row in result["claims"]:
             experiment = row["experiment"]
-            if rows and rows[-1] and rows[-1][0] != experiment:
+            if rows and rows[-1][0] != experiment:
                 rows.append([])
             cells = [f"{v} {x:.3f}" for v, x in zip(row["verdicts"], row["values"], strict=True)]
             mark = "FLIPS" if row["flips"] else "" if row["same"] else "differs"
             rows.append([experiment, row["claim"], *cells, mark])
         left = ["experiment", "claim", str(self.first), str(self.second), ""]
         print_table("verdicts, and the values they are about", left, [], rows)
+        for path, name in ((self.first, "only_first"), (self.second, "only_second")):
+            for claim in result[name]:
+                say(f"only in {path}: {claim}")
         count = len(result["claims"])
         say(f"{result['same']} of {count} verdicts are the same, {result['flips']} flip")
