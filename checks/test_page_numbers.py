@@ -3,13 +3,27 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import recorded
+import simulated
+from readme_tables import agreement
+from reinstate.analysis.verdicts import Region, judge_mean
+from reinstate.experiments.margins import MARGINS
 from reinstate.files import read_json
+from reinstate.runs.compare import compare
 from test_docs import PAGES, fences
 
 ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "results"
+SUMMARIES = ["summary.json", "replicate/summary.json"]
+
+
+def cells_of(table: str) -> list[list[str]]:
+    """The rows of a table, without its header."""
+    _, _, *rows = table.splitlines()
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
 
 
 def test_recorded_tables_and_numbers_can_be_made() -> None:
@@ -27,39 +41,117 @@ def test_recorded_tables_and_numbers_can_be_made() -> None:
         assert recorded.number(text)
 
 
-def test_claims_and_numbers_are_those_of_the_file() -> None:
-    results = read_json(ROOT / "results/two-step/results.json")
-    _, _, *rows = recorded.table("claims", ["two-step"]).splitlines()
-    cells = [row.strip("| ").split(" | ") for row in rows]
-    holds = [cell[-1] for cell in cells]
-    failed = [f"no; tried: {check['tried']}" for check in results["checks"] if not check["holds"]]
-    assert [cell for cell in holds if cell != "yes"] == failed
-    assert len(failed) > 2 and len(holds) == len(results["checks"])
-    check = next(check for check in results["checks"] if check["paper"] and check["ci95"])
-    low, high = check["ci95"]
+def test_claims_are_those_of_the_file() -> None:
+    checks = read_json(RESULTS / "two-step/results.json")["checks"]
+    paper, words, ours = recorded.table("claims", ["two-step"]).split("\n\n")
+    assert words == "Claims of ours, each judged alone:"
+    rows = cells_of(paper)
+    assert len(rows) == sum(bool(check["paper"]) for check in checks)
+    assert len(cells_of(ours)) == sum(not check["paper"] for check in checks)
+    refuted = next(c for c in checks if c["verdict"] == "contradicted" and c["tried"])
+    low, high = refuted["ci95"]
     assert [
-        check["section"],
-        check["paper"],
-        f"{check['claim']}: {check['bound']}",
-        f"{check['value']:.3f} [{low:.3f}, {high:.3f}]",
-        "yes",
-    ] in cells
-    mean = results["agents"]["epl2rl"]["reward"]["mean"]
-    assert recorded.number("two-step agents.epl2rl.reward.mean .3f") == f"{mean:.3f}"
+        refuted["paper"],
+        f"{refuted['claim']}: {refuted['bound']}",
+        f"{refuted['value']:.3f} [{low:.3f}, {high:.3f}]",
+        "< .001",
+        "< .001",
+        f"**contradicted**; tried: {refuted['tried']}",
+    ] in rows
+    (supported,) = [row for row in rows if row[1].startswith("epl2rl uses EMB on cued")]
+    assert supported[-1] == "supported"
+
+
+def test_a_number_is_found_by_its_path() -> None:
+    results = read_json(RESULTS / "two-step/results.json")
+    reward = results["agents"]["epl2rl"]["reward"]
+    assert recorded.number("two-step agents.epl2rl.reward.mean .3f") == f"{reward['mean']:.3f}"
+    smallest = recorded.number("two-step agents.epl2rl.reward.per_seed.min .4f")
+    assert smallest == f"{min(reward['per_seed']):.4f}"
+    (imf,) = [c for c in results["checks"] if "uses IMF on cued" in c["claim"]]
+    assert recorded.number("two-step checks.IMF-on-cued.value .3f") == f"{imf['value']:.3f}"
+    with pytest.raises(ValueError, match="too many values"):
+        recorded.number("two-step checks.IMF.value")  # uncued or cued?
     with pytest.raises(KeyError):
         recorded.number("two-step agents.nobody.reward.mean .3f")
 
 
-def test_claims_of_both_presets_stand_side_by_side() -> None:
-    files = ["summary.json", "quick/summary.json"]
-    _, _, *rows, totals = recorded.table("both-claims", files).splitlines()
-    for column, file in ((-2, files[0]), (-1, files[1])):
-        summary = read_json(ROOT / "results" / file)
-        checks = [check for part in summary["experiments"].values() for check in part["checks"]]
-        cells = [row.strip("| ").split(" | ")[column] for row in rows]
-        for cell, check in zip(cells, checks, strict=True):
-            assert cell.startswith("yes: " if check["holds"] else "**no**: ")
-            assert f": {check['value']:.3f}" in cell
-            assert check["holds"] or check["tried"] in cell
-        held = sum(check["holds"] for check in checks)
-        assert totals.strip("| ").split(" | ")[column] == f"{held} of {len(checks)}"
+def test_record_and_replicate_stand_side_by_side() -> None:
+    record, again = (read_json(RESULTS / name) for name in SUMMARIES)
+    *rows, total, supported, contradicted, undecided = cells_of(
+        recorded.table("paper-claims", SUMMARIES)
+    )
+    ours = cells_of(recorded.table("our-claims", SUMMARIES))
+    checks = [check for part in record["experiments"].values() for check in part["checks"]]
+    for kept, its in ((True, rows), (False, [["", *row] for row in ours])):
+        for row, check in zip(its, [c for c in checks if bool(c["paper"]) is kept], strict=True):
+            assert row[2].startswith(f"{check['claim']}: ")
+            assert row[3].strip("*").startswith(check["verdict"])
+            assert f" {check['value']:.3f} [" in row[3]
+    # One agent was not run again.
+    assert [row[0] for row in rows if not row[4]] == ["4.3"]
+    assert total[3:] == [str(part["totals"]["claims"]) for part in (record, again)]
+    assert supported[3] == str(record["totals"]["supported"])
+    assert contradicted[4] == str(again["totals"]["contradicted"])
+    assert undecided[3] == str(record["totals"]["undecided"])
+
+
+def test_verdicts_survive_other_seeds() -> None:
+    record, again = (read_json(RESULTS / name) for name in SUMMARIES)
+    shared, same, flips = agreement(record, again)
+    found = compare(*(RESULTS / name for name in SUMMARIES)).claims
+    assert (shared, same) == (len(found), sum(each.same for each in found))
+    assert flips == sum(each.flips for each in found) == 0
+    text = recorded.table("agreement", SUMMARIES)
+    assert (
+        text == f"{same} of the {shared} claims that both judge have the same verdict; none flips."
+    )
+    _, second = cells_of(recorded.table("verdicts", SUMMARIES))
+    assert second[-1] == f"{same} of {shared} claims, none reversed"
+
+
+def test_a_reversed_verdict_is_seen() -> None:
+    record, again = (read_json(RESULTS / SUMMARIES[0]) for _ in range(2))
+    again["experiments"]["two-step"]["checks"][0]["verdict"] = "contradicted"
+    again["experiments"]["two-step"]["checks"][2]["verdict"] = "supported"
+    again["experiments"]["two-step"]["checks"][3]["verdict"] = "undecided"
+    shared, same, flips = agreement(record, again)
+    assert (shared - same, flips) == (3, 2)
+    assert recorded.agreement_text(record, again).endswith("**2 flip**.")
+
+
+def test_every_margin_is_in_the_table() -> None:
+    assert [row[0] for row in cells_of(recorded.margins_table())] == [m.says for m in MARGINS]
+
+
+def test_simulated_coverage_is_what_the_page_says_of_it() -> None:
+    rows = {(kind, seeds): cells for kind, seeds, *cells in simulated.coverage()[1]}
+    normal = rows.pop(("Student's *t*, mean", "normal"))
+    assert normal == ["95"] * 4
+    for (kind, _), cells in rows.items():
+        shares = [int(cell) for cell in cells]
+        if kind.startswith("exact"):
+            assert min(shares) >= 95
+        else:  # too rarely with few, nearly as often as it should with many
+            assert 20 < shares[0] < 80 and shares[-1] > 90 and shares == sorted(shares)
+
+
+def test_simulated_errors_are_what_the_page_says_of_them() -> None:
+    for _, truth, *cells in simulated.verdict_rates()[1]:
+        for cell in cells:
+            supported, contradicted = map(float, cell.split(" / "))
+            if truth in ("at *b*", "at an end", "0.5"):
+                assert max(supported, contradicted) < 2.5 + 0.4  # of 20,000 repetitions
+            elif "." in truth:
+                assert supported == 0.0  # a share of .2 is not at least ½
+
+
+def test_an_interval_inside_its_region_is_a_supported_claim() -> None:
+    """The simulations count intervals, the program decides by p: they are the same rule."""
+    rng = np.random.default_rng(0)
+    for region in (Region(low=0.0), Region(high=0.2), Region(-1.0, 1.0)):
+        for values in rng.normal(0.5, 1, size=(50, 10)):
+            found = judge_mean(values, region)
+            inside = region.low <= found.value <= region.high
+            judged = (found.p <= 0.05 and inside, found.p <= 0.05 and not inside)
+            assert judged == simulated._by_interval(values[:, None], region)

@@ -184,12 +184,12 @@ SUMMARIES = ("paper preset", "replicate", "quick preset")  # in the order of the
 
 def verdicts_table(*summaries: Summary) -> str:
     """How the paper's claims fared in each summary, and how far it agrees with the first."""
-    heads = ("", "seeds", "claims of the paper", *VERDICTS, "verdicts as in the first row")
+    heads = ("", "seeds", "claims of the paper", *VERDICTS, "same verdict as above, ours included")
     lines = [_row(*heads), "|---" * len(heads) + "|"]
     for name, summary in zip(SUMMARIES, summaries, strict=False):
         counts = [f"{summary['totals'][each]:.0f}" for each in ("claims", *VERDICTS)]
         shared, same, flips = agreement(summaries[0], summary)
-        agrees = f"{same} of {shared}, {flips or 'none'} reversed"
+        agrees = f"{same} of {shared} claims, {flips or 'none'} reversed"
         own = summary is summaries[0]
         lines.append(_row(name, _seeds(summary), *counts, "" if own else agrees))
     return "\n".join(lines)
