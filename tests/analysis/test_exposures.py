@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate.analysis.exposures import by_exposure, reward_by_epoch
+from reinstate.analysis.exposures import (
+    by_exposure,
+    exposure_scores,
+    reward_by_epoch,
+    reward_per_episode,
+    rewards_over_seeds,
+)
 from reinstate.evaluation import Record
 
 
@@ -26,7 +32,8 @@ def test_by_hand() -> None:
         expected=np.array([[[[0.1, 0.9], [0.1, 0.1], [0.9, 0.9]]]]),
         best=np.full((1, 1, 3, 2), 0.9),
     )
-    np.testing.assert_allclose(np.mean(reward_by_epoch(record), axis=1), [1.0])
+    assert reward_by_epoch(record) == [[1.0]]
+    assert "error" not in exposure_scores(record)["reward"]  # one epoch tells nothing of it
     found = by_exposure(record)
     assert found["exposure"] == [1, 2]
     assert found["episodes"] == [2, 1]
@@ -68,7 +75,7 @@ def test_against_a_slow_loop() -> None:
         np.testing.assert_allclose(found["regret_by_step"][e], np.mean(by_seed, axis=0))
     assert np.shape(found["reward"]["ci95"]) == (3, 2)
     per_seed = np.mean([[sum(r) for r in seed] for seed in record.reward.reshape(2, -1, 5)], axis=1)
-    np.testing.assert_allclose(np.mean(reward_by_epoch(record), axis=1), per_seed)
+    np.testing.assert_allclose(reward_per_episode(record), per_seed)
 
 
 def test_exposures_that_a_seed_never_met_are_left_out() -> None:
@@ -77,3 +84,21 @@ def test_exposures_that_a_seed_never_met_are_left_out() -> None:
     assert found["exposure"] == [1, 2]
     assert found["episodes"] == [3, 3]
     assert np.isfinite(found["regret"]["mean"]).all()
+
+
+def test_reward_has_the_evaluation_s_own_error() -> None:
+    """Means of epochs: 1 and 3, variance 2; 4 and 4. Of the mean: √((2 + 0) / 2) / 2."""
+    found = rewards_over_seeds(np.array([[[0, 2], [3, 3]], [[4, 4], [8, 0]]]))
+    assert found["per_seed"] == [2, 4] and found["mean"] == 3
+    assert found["error"] == pytest.approx(0.5)
+    half = 12.7062 * 1  # t of 1 degree of freedom, and the standard error of 2 and 4
+    assert found["ci95"] == pytest.approx([3 - half, 3 + half], abs=1e-3)
+
+
+def test_seeds_that_agree_are_no_surer_than_their_evaluation() -> None:
+    found = rewards_over_seeds(np.array([[[1, 1], [3, 3]], [[3, 3], [1, 1]]]))
+    assert found["per_seed"] == [2, 2]
+    half = 1.95996 * np.sqrt(2 / 2 + 2 / 2) / 2
+    assert found["ci95"] == pytest.approx([2 - half, 2 + half], abs=1e-4)
+    record = random_record(np.random.default_rng(2).integers(0, 3, (2, 7, 6)))
+    assert exposure_scores(record)["reward"] == rewards_over_seeds(np.sum(record.reward, axis=-1))

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+import jax
 import numpy as np
-import pytest
 
-from reinstate.analysis.gates import compare, gate_scores, usefulness
+from reinstate.analysis.gates import gate_scores, usefulness
 from reinstate.evaluation import Record
 from reinstate.tasks.two_step import TwoStepTrace
 
@@ -28,7 +28,7 @@ def by_step(first: Any, second: Any) -> np.ndarray:
     return np.stack([np.array(first), np.array(second)], axis=2)[:, None]
 
 
-def a_record(cue: Any = CUE, worth: Any = WORTH, gate: float = 1.0) -> Record:
+def a_record(cue: Any = CUE, worth: Any = WORTH, gate: float = 1.0, action: Any = ACTION) -> Record:
     r: Any = gate * by_step(CUE_STAGE, SECOND_STAGE)
     outcome: Any = gate * np.array(OUTCOME)[:, None]
     none = np.zeros_like(REWARD)
@@ -43,7 +43,7 @@ def a_record(cue: Any = CUE, worth: Any = WORTH, gate: float = 1.0) -> Record:
     return Record(
         episodes,
         episodes,
-        by_step(ACTION, none + 1),  # type: ignore[arg-type]
+        by_step(action, none + 1),  # type: ignore[arg-type]
         by_step(none, REWARD),  # type: ignore[arg-type]
         steps,
         steps,
@@ -77,31 +77,46 @@ def test_usefulness_is_what_the_cued_episode_s_advice_earns_more_than_the_previo
     np.testing.assert_allclose(found[:, 0], [[0, 0, 0.56, 0.48], [0, 0, -0.6, 0]], atol=1e-12)
 
 
-def test_the_gate_at_the_choice() -> None:
-    found = gate_scores(a_record())
+def test_the_gate_and_what_recall_is_worth() -> None:
     # Gates (.6, .8) and usefulness (.56, .48) fall against each other; (.4, .6), (−.6, 0) do not.
-    correlations = found["correlation_with_usefulness"]
+    correlations = gate_scores(a_record())["correlation_with_usefulness"]
     np.testing.assert_allclose(correlations["per_seed"], [-1, 1])
-    # Right: .6 and .8. Wrong: .4 and .6. So t = d = .2 / √.02, and of 2 degrees of freedom
-    # p = 1 − t / √(2 + t²).
-    test = found["correct_against_wrong"]
-    assert test["correct"] == pytest.approx(0.7) and test["wrong"] == pytest.approx(0.5)
-    assert test["episodes"] == [2, 2]
-    assert test["t"] == pytest.approx(np.sqrt(2)) and test["cohens_d"] == pytest.approx(np.sqrt(2))
-    assert test["p"] == pytest.approx(1 - np.sqrt(2) / 2)
+
+
+MIXED = [[0, 0, 0, 0], [0, 0, 1, 0]]  # each seed chooses rightly, then wrongly
+
+
+def test_the_gate_at_right_and_at_wrong_choices_of_each_seed() -> None:
+    found = gate_scores(a_record(action=MIXED))
+    np.testing.assert_allclose(found["correct"]["per_seed"], [0.6, 0.4])
+    np.testing.assert_allclose(found["wrong"]["per_seed"], [0.8, 0.6])
+    np.testing.assert_allclose(found["correct"]["mean"], 0.5)
+    # Seeds are compared, not episodes: an interval of two numbers, whatever the episodes.
+    twice = a_record(action=MIXED)
+    twice = jax.tree.map(lambda leaf: np.concatenate([leaf, leaf], axis=1), twice)
+    assert gate_scores(twice)["correct"] == found["correct"]
+
+
+def test_a_seed_that_always_chooses_rightly_cannot_be_compared() -> None:
+    found = gate_scores(a_record())  # the first does, the second never does
+    assert not {"correct", "wrong"} & set(found) and "correlation_with_usefulness" in found
 
 
 def test_where_both_actions_are_worth_the_same_none_is_wrong() -> None:
     alike = np.array(WORTH)
-    alike[1, 3] = 0.5
-    assert gate_scores(a_record(worth=alike))["correct_against_wrong"] is None  # one wrong is left
+    alike[1, 3] = 0.5  # the only wrong choice of the second seed
+    assert "wrong" not in gate_scores(a_record(worth=alike, action=MIXED))
+
+
+def test_a_gate_that_stays_shut() -> None:
+    found = gate_scores(a_record(gate=0.0, action=MIXED))
+    assert found["correct"]["per_seed"] == found["wrong"]["per_seed"] == [0.0, 0.0]
+    assert found["correlation_with_usefulness"]["per_seed"] == [0.0, 0.0]
+    assert found["cued"]["mean"] == [0, 0, 0]
 
 
 def test_an_agent_without_gate() -> None:
-    found = gate_scores(a_record(gate=0.0))
-    assert found["correct_against_wrong"] is None
-    assert found["correlation_with_usefulness"]["per_seed"] == [0.0, 0.0]
-    assert found["cued"]["mean"] == [0, 0, 0]
+    assert gate_scores(a_record()._replace(report={}, outcome={})) == {}
 
 
 def test_the_classic_task_has_no_cued_episodes() -> None:
@@ -109,19 +124,3 @@ def test_the_classic_task_has_no_cued_episodes() -> None:
     assert set(found) == {"stages", "over_epoch", "uncued"}
     np.testing.assert_allclose(found["uncued"]["mean"], [0.4, 0.35, 0.175])
     assert not usefulness(a_record(cue=np.full((2, 4), -1))).any()
-
-
-def test_comparison_does_not_assume_equal_variances() -> None:
-    found = compare(np.array([1, 2, 3]), np.array([1, 1, 5, 5]))
-    assert found is not None
-    # Variances 1 and 16/3: the error of the difference is √(1/3 + 4/3), its spread √(19/6).
-    assert found["t"] == pytest.approx(-1 / np.sqrt(5 / 3))
-    assert found["cohens_d"] == pytest.approx(-1 / np.sqrt(19 / 6))
-    assert found["p"] == pytest.approx(0.480, abs=0.005)  # of 4.3 degrees of freedom
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"), [([], []), ([0.5, 0.6], [0.4]), ([0.5, 0.5], [0.4, 0.4])]
-)
-def test_too_little_to_compare(right: list[float], wrong: list[float]) -> None:
-    assert compare(np.array(right), np.array(wrong)) is None

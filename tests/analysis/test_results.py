@@ -6,11 +6,19 @@ from typing import Any
 
 import pytest
 
-from reinstate.analysis.results import CheckRow, OverSeeds, Results, checked, json_schema
+from reinstate.analysis.results import (
+    CheckRow,
+    OverSeeds,
+    Results,
+    checked,
+    json_schema,
+    read_results,
+)
+from reinstate.analysis.verdicts import VERDICTS
 from reinstate.errors import UserError
 
 HERE = Path("x.json")
-ONE: Any = {"mean": 1, "ci95": None, "per_seed": [1.0, None, [2]], "iqm": 1.5, "further": "field"}
+ONE: Any = {"mean": 1, "ci95": None, "per_seed": [1.0, None, [2]], "error": 1.5, "further": "field"}
 
 
 def test_what_fits_is_returned_as_it_is() -> None:
@@ -22,7 +30,7 @@ def test_what_fits_is_returned_as_it_is() -> None:
     [
         ({"mean": "high"}, "mean must be numbers, not 'high'"),
         ({"per_seed": [1.0, [True]]}, "per_seed must be numbers, not"),
-        ({"iqm": []}, "iqm must be a number, not []"),
+        ({"error": []}, "error must be a number, not []"),
         ({"mean": {"a": 1}}, "mean must be numbers, not {'a': 1}"),
     ],
 )
@@ -32,12 +40,71 @@ def test_what_does_not_is_named(change: dict[str, Any], problem: str) -> None:
     assert f"x.json does not hold results of this program ({problem}" in str(error.value)
 
 
+CHECK: Any = {
+    "claim": "c",
+    "value": 1.0,
+    "ci95": None,
+    "region": [None, 2.0],
+    "bound": "at most 2",
+    "seeds": 1,
+    "p": 1.0,
+    "section": "4.1",
+    "paper": "",
+    "tried": "",
+}
+
+
+def without(document: Any, field: str) -> Any:
+    return {name: value for name, value in document.items() if name != field}
+
+
 def test_what_is_missing_is_named() -> None:
-    check = {"claim": "c", "value": 1.0, "bound": "b"}
-    with pytest.raises(UserError, match="holds is missing"):
-        checked(CheckRow, check, HERE)
+    assert checked(CheckRow, CHECK, HERE) is CHECK
+    with pytest.raises(UserError, match="region is missing"):
+        checked(CheckRow, without(CHECK, "region"), HERE)
     with pytest.raises(UserError, match="it must be an object, not 3"):
         checked(CheckRow, 3, HERE)
+
+
+def test_there_are_three_verdicts() -> None:
+    for verdict in VERDICTS:
+        assert checked(CheckRow, {**CHECK, "p_holm": None, "verdict": verdict}, HERE)
+    with pytest.raises(UserError) as error:
+        checked(CheckRow, {**CHECK, "verdict": "holds"}, HERE)
+    assert "verdict must be supported or contradicted or undecided" in str(error.value)
+
+
+RESULTS: Any = {
+    **dict.fromkeys(("version", "jax", "experiment", "preset", "command", "device"), "x"),
+    **{name: {} for name in ("settings", "seconds", "agents", "optimum", "baselines")},
+    "commit": None,
+    "reference_lines": {},
+    "checks": [CHECK],
+    "alarms": [],
+}
+
+
+def test_results_are_read_from_a_file_or_its_folder(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(RESULTS))
+    assert read_results(file) == read_results(tmp_path) == RESULTS
+
+
+def test_verdicts_of_an_earlier_version_are_to_be_renewed(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    old = {"claim": "c", "value": 1.0, "bound": "> 0", "holds": True}
+    file.write_text(json.dumps({**RESULTS, "checks": [old]}))
+    with pytest.raises(UserError) as error:
+        read_results(tmp_path)
+    assert f"judge it again with reinstate rejudge {file}" in str(error.value)
+    neither: list[Any] = [3, ["x"], [{}]]
+    for checks in neither:
+        file.write_text(json.dumps({**RESULTS, "checks": checks}))
+        with pytest.raises(UserError, match="does not hold results of this program"):
+            read_results(tmp_path)
+    file.write_text(json.dumps(without(RESULTS, "alarms")))
+    with pytest.raises(UserError, match="alarms is missing"):
+        read_results(file)
 
 
 def test_a_document_nested_too_deep_is_refused() -> None:
@@ -57,3 +124,6 @@ def test_the_schema_is_one_by_the_book() -> None:
     assert one.is_valid(ONE)
     assert not one.is_valid({**ONE, "mean": "high"}) and not one.is_valid({"mean": 1.0})
     assert schema["$defs"]["Results"]["required"][:2] == ["version", "commit"]
+    whole = jsonschema.Draft202012Validator(schema)
+    assert whole.is_valid(RESULTS)
+    assert not whole.is_valid({**RESULTS, "checks": [{**CHECK, "verdict": "holds"}]})
