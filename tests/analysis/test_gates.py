@@ -104,8 +104,9 @@ def test_a_seed_that_always_chooses_rightly_cannot_be_compared() -> None:
 
 def test_where_both_actions_are_worth_the_same_none_is_wrong() -> None:
     alike = np.array(WORTH)
-    alike[1, 3] = 0.5  # the only wrong choice of the second seed
-    assert "wrong" not in gate_scores(a_record(worth=alike, action=MIXED))
+    alike[0, 2] = 0.5
+    found = gate_scores(a_record(worth=alike, action=[[0, 0, 1, 1], MIXED[1]]))
+    assert "wrong" not in found  # the first seed's other choice is right
 
 
 def test_a_gate_that_stays_shut() -> None:
