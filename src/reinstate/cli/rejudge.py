@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from reinstate.analysis.results import CheckRow
 from reinstate.cli.shared import OnResults
 from reinstate.cli.tables import print_checks, say_next
+from reinstate.files import read_json
 from reinstate.runs.rejudge import rejudge_file
 
 
@@ -27,4 +28,7 @@ class Rejudge(OnResults):
         for path, checks in result.items():
             print(path)
             print_checks(checks)
-        say_next(["reinstate", "report", *self.results], "make a page of them")
+        # What `memory-as-input` gathered can be judged again, but has no page.
+        pages = [path for path in self.results if path.is_dir() or "agents" in read_json(path)]
+        if pages:
+            say_next(["reinstate", "report", *pages], "make a page of them")

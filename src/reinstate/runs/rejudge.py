@@ -6,7 +6,7 @@ rules of this version, which may not be those of the version that recorded them.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from reinstate.analysis.intervals import over_seeds, without_nan
 from reinstate.analysis.results import JudgedBy, Recorded, Results, checked
@@ -14,11 +14,18 @@ from reinstate.choices.participants import t_test
 from reinstate.choices.stay import over_each_cell
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
+from reinstate.experiments.memory_as_input import Rows
 from reinstate.files import read_json, write_json
 from reinstate.runs.gather import judged
 from reinstate.runs.provenance import provenance
 from reinstate.runs.reproduce import conclude, draw, if_solvable, optimum_of
-from reinstate.settings import recorded_settings
+from reinstate.settings import completed, from_dict
+
+
+class _Inputs(TypedDict):
+    """What `reinstate memory-as-input` gathered."""
+
+    experiments: Rows
 
 
 def rejudge_file(path: Path) -> Mapping[str, Any]:
@@ -34,6 +41,7 @@ def rejudge_file(path: Path) -> Mapping[str, Any]:
             " reinstate reproduce all"
         )
     if isinstance(document, dict) and "experiments" in document:
+        checked(_Inputs, document, file)
         document = _rejudge_inputs(document)
     else:
         document = rejudge(checked(Recorded, document, file))
@@ -58,7 +66,9 @@ def _judge() -> JudgedBy:
 def rejudge(measured: Recorded) -> Results:
     """Return the same results with this version's optima, intervals, verdicts, and its name."""
     experiment = find_experiment(measured["experiment"])
-    task = recorded_settings(experiment.world, measured["settings"]).task
+    # Of the settings the task alone matters: an earlier version may have had others beside it.
+    known = completed(experiment.world, measured["settings"]).get("task")
+    task = from_dict(experiment.world, known, "settings.task")
     return conclude(
         experiment,
         {
