@@ -128,6 +128,8 @@ def test_simulated_coverage_is_what_the_page_says_of_it() -> None:
     rows = {(kind, seeds): cells for kind, seeds, *cells in simulated.coverage()[1]}
     normal = rows.pop(("Student's *t*, mean", "normal"))
     assert normal == ["95"] * 4
+    bootstrap = rows.pop(("percentile bootstrap, mean (not used here)", "normal"))
+    assert [int(cell) for cell in bootstrap] == pytest.approx([75, 83, 90, 94], abs=2)
     for (kind, _), cells in rows.items():
         shares = [int(cell) for cell in cells]
         if kind.startswith("exact"):
