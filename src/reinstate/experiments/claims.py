@@ -126,8 +126,13 @@ def relative_falls(by_exposure: OverSeeds, pairs: Sequence[tuple[int, int]]) -> 
         last = count if later == -1 else later
         if first < last <= count:
             before, after = values[:, first - 1], values[:, last - 1]
-            found.append(1 - np.divide(after, before, out=np.ones_like(after), where=before != 0))
+            found.append(1 - ratio(after, before, 1.0))
     return found
+
+
+def ratio(part: Any, whole: Any, of_nothing: float) -> Any:
+    """Divide seed by seed; where the whole is 0, return `of_nothing`."""
+    return np.divide(part, whole, out=np.full_like(whole, of_nothing), where=whole != 0)
 
 
 def plays_like(text: str, regret: Any, rival: Any, optimum: Values, **notes: Any) -> Check:

@@ -69,8 +69,8 @@ def _context_drowns(agents: Agents, optimum: Values) -> Check:
     )
     bound = claims.words(FAILS, FAILS.size, "at most")
     tried = "embeddings of length 11.3 (--task.scale): l2rl-context fails at quick, learns at paper"
-    region = Region(high=FAILS.size)
-    return claims.claim(text, context / plain, region, bound, paper=said, tried=tried)
+    share, region = claims.ratio(context, plain, 1.0), Region(high=FAILS.size)
+    return claims.claim(text, share, region, bound, paper=said, tried=tried)
 
 
 def _recall(regret: OverSeeds, rivals: Mapping[str, OverSeeds], optimum: Values) -> list[Check]:

@@ -123,7 +123,7 @@ def _strategies(group: dict[str, Any]) -> list[Check]:
 def _share(weights: dict[str, OverSeeds], name: str) -> Any:
     """Return a strategy's weight over the largest, in size, of the same seed and episodes."""
     all_of = {n: np.array(weights[n]["per_seed"], float) for n in STRATEGIES if n in weights}
-    return all_of[name] / np.max(np.abs(list(all_of.values())), axis=0)
+    return claims.ratio(all_of[name], np.max(np.abs(list(all_of.values())), axis=0), 0.0)
 
 
 def _episodic_above_all(weights: dict[str, OverSeeds]) -> Check:

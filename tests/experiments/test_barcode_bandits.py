@@ -1,0 +1,101 @@
+"""Experiment 1's claims on numbers made up for them."""
+
+from typing import Any
+
+import pytest
+
+from made_up import assert_all_supported_but, changed, columns, near
+from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.verdicts import count_verdicts, with_verdicts
+from reinstate.experiments.barcode_bandits import BARCODE_BANDITS, checks
+from reinstate.tasks.bandits import BarcodeBandits
+
+OPTIMUM = {"chance": 1.8, "without_memory": 4.436, "with_memory": 8.75}
+AGENTS: dict[str, Any] = {
+    "epl2rl": {"reward": near(8.2), "by_exposure": {"regret": columns(4.6, 1.2, 0.4)}},
+    "l2rl": {"reward": near(4.43)},
+    "l2rl-context": {"reward": near(4.42)},
+    "epl2rl-input": {"reward": near(1.85)},
+}
+PLAIN, CONTEXT = "epl2rl widely outperforms l2rl ", "epl2rl widely outperforms l2rl-context "
+CHANCE, EXCEEDS = "epl2rl-input is at chance", "epl2rl earns more than any agent without"
+NO_MORE, EXPLOITS = "l2rl-context earns no more than l2rl", "epl2rl exploits a context it has met"
+REGRET = "epl2rl.by_exposure.regret"
+
+
+def test_what_the_paper_shows_supports_all_claims() -> None:
+    found = checks(AGENTS, OPTIMUM, {})
+    assert_all_supported_but(found, {})
+    counts = count_verdicts(with_verdicts([check.as_row() for check in found]))
+    assert (counts["claims"], counts["supported"], counts["ours"]) == (3, 3, 3)
+    assert {check.section for check in found} == {"4.1"}
+    assert [check.region for check in found[:4]] == [
+        (pytest.approx(0.5 * 4.314), float("inf")),  # widely: half of the gap
+        (pytest.approx(0.5 * 4.314), float("inf")),
+        (0.5, float("inf")),
+        (-float("inf"), pytest.approx(0.1 * 4.314)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        # Ahead by 1.7 of 4.3; or by a little more than half of it, but who knows.
+        ("l2rl.reward", near(6.5), {PLAIN: "contradicted"}),
+        ("l2rl.reward", near(5.5, 4.0), {PLAIN: "undecided"}),
+        ("l2rl-context.reward", near(6.5), {CONTEXT: "contradicted", NO_MORE: "contradicted"}),
+        ("l2rl-context.reward", near(4.4, 3.0), {NO_MORE: "undecided"}),
+        ("l2rl-context.reward", near(4.8), {}),  # .37 more is no tenth of 4.3
+        ("epl2rl-input.reward", near(2.0), {}),
+        ("epl2rl-input.reward", near(2.2), {CHANCE: "contradicted"}),
+        ("epl2rl-input.reward", over_seeds([1.8] * 12 + [7.8] * 8), {CHANCE: "undecided"}),
+        ("epl2rl-input.reward", over_seeds([1.8] * 2 + [7.8] * 18), {CHANCE: "contradicted"}),
+        (
+            "epl2rl.reward",
+            near(4.8),
+            {PLAIN: "contradicted", CONTEXT: "contradicted", EXCEEDS: "contradicted"},
+        ),
+        (
+            "epl2rl.reward",
+            near(5.0, 3.0),
+            {PLAIN: "contradicted", CONTEXT: "contradicted", EXCEEDS: "undecided"},
+        ),
+        (REGRET, columns(4.6, 4.5, 0.4), {EXPLOITS: "contradicted"}),
+        (REGRET, columns(4.6, 3.8, 0.4, spread=2.0), {EXPLOITS: "undecided"}),
+    ],
+)
+def test_every_claim_can_be_contradicted_and_undecided(
+    path: str, value: Any, expected: dict[str, str]
+) -> None:
+    assert_all_supported_but(checks(changed(AGENTS, path, value), OPTIMUM, {}), expected)
+
+
+@pytest.mark.parametrize(
+    "seeds", [[1.79, 7.9, 8.0], [1.81, 1.82, 1.83], [1.8] * 5], ids=["mixed", "all three", "five"]
+)
+def test_three_seeds_cannot_tell_whether_most_are_at_chance(seeds: list[float]) -> None:
+    agents = changed(AGENTS, "epl2rl-input.reward", over_seeds(seeds))
+    assert_all_supported_but(checks(agents, OPTIMUM, {}), {CHANCE: "undecided"})
+
+
+def test_a_lead_too_small_to_count_supports_nothing() -> None:
+    """Ever so sure: all twenty seeds are ahead by .0003."""
+    agents = changed(AGENTS, "epl2rl.reward", over_seeds([4.4303] * 20))
+    agents = changed(agents, "l2rl.reward", over_seeds([4.43] * 20))
+    expected = {PLAIN: "contradicted", CONTEXT: "contradicted", EXCEEDS: "contradicted"}
+    assert_all_supported_but(checks(agents, OPTIMUM, {}), expected)
+
+
+def test_only_what_was_run_is_spoken_of() -> None:
+    assert checks({}, OPTIMUM, {}) == []
+    alone = checks({"epl2rl": AGENTS["epl2rl"]}, OPTIMUM, {})
+    assert [check.claim.startswith((EXCEEDS, EXPLOITS)) for check in alone] == [True, True]
+    once = changed(AGENTS, REGRET, columns(4.6))
+    assert not any(check.claim.startswith(EXPLOITS) for check in checks(once, OPTIMUM, {}))
+
+
+def test_where_the_worth_of_a_memory_is_not_known_nothing_is_claimed() -> None:
+    solve = BARCODE_BANDITS.optimum
+    assert solve is not None
+    urn = solve(BarcodeBandits(num_arms=3, pulls=3, num_contexts=3, repeats=2, process="urn"))
+    assert "with_memory" not in urn and checks(AGENTS, urn, {}) == []
