@@ -53,7 +53,7 @@ def test_claims_are_those_of_the_file() -> None:
     assert [
         refuted["paper"],
         f"{refuted['claim']}: {refuted['bound']}",
-        f"{refuted['value']:.3f} [{low:.3f}, {high:.3f}]",
+        f"{refuted['value']:.3f} [{low:.3f},{recorded.NBSP}{high:.3f}]",
         "< .001",
         "< .001",
         f"**contradicted**; tried: {refuted['tried']}",

@@ -21,6 +21,7 @@ from reinstate.files import read_json
 from reinstate.runs.provenance import repeatable
 
 RESULTS = Path(__file__).parents[2] / "results"
+NBSP = "\N{NO-BREAK SPACE}"
 
 
 def file_of(name: str) -> Path:
@@ -65,7 +66,7 @@ def _stressed(verdict: str) -> str:
 
 def _value(check: CheckRow) -> str:
     ci95 = check["ci95"]
-    interval = f" [{ci95[0]:.3f}, {ci95[1]:.3f}]" if ci95 else ""
+    interval = f" [{ci95[0]:.3f},{NBSP}{ci95[1]:.3f}]" if ci95 else ""
     return f"{check['value']:.3f}{interval}"
 
 
@@ -113,7 +114,7 @@ def _region(check: CheckRow) -> str:
     low, high = (None if end is None else f"{end:.3g}" for end in check["region"])
     if low and high:
         return f"{low} to {high}"
-    return f"≥ {low}" if low else f"≤ {high}"
+    return f"≥{NBSP}{low}" if low else f"≤{NBSP}{high}"
 
 
 def agreement_text(first: Summary, second: Summary) -> str:

@@ -33,7 +33,11 @@ def coverage() -> Lines:
         rows.append(["exact, share of runs that learn", name, *map(_percent, exact)])
     resampled = [_covered(_bootstrap(_normal(n)[:, :2000]), 0.0) for n in SEEDS]
     rows.append(["percentile bootstrap, mean (not used here)", "normal", *map(_percent, resampled)])
-    return ["interval", "seeds", *(f"n = {n}" for n in SEEDS)], rows
+    return [
+        "interval",
+        "seeds",
+        *(f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{n}" for n in SEEDS),
+    ], rows
 
 
 def verdict_rates() -> Lines:
@@ -50,7 +54,7 @@ def verdict_rates() -> Lines:
     for rate in (0.5, 0.2, 0.05):
         cells = [_shares(*_by_rate(n, rate)) for n in SEEDS]
         rows.append(["share of runs at least ½", f"{rate:g}", *cells])
-    return ["claim", "truth", *(f"n = {n}" for n in SEEDS)], rows
+    return ["claim", "truth", *(f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{n}" for n in SEEDS)], rows
 
 
 def _normal(n: int) -> Any:
