@@ -54,8 +54,8 @@ def test_claims_are_those_of_the_file() -> None:
         refuted["paper"],
         f"{refuted['claim']}: {refuted['bound']}",
         f"{refuted['value']:.3f} [{low:.3f},{recorded.NBSP}{high:.3f}]",
-        "< .001",
-        "< .001",
+        f"<{recorded.NBSP}.001",
+        f"<{recorded.NBSP}.001",
         f"**contradicted**; tried: {refuted['tried']}",
     ] in rows
     (supported,) = [row for row in rows if row[1].startswith("epl2rl uses EMB on cued")]

@@ -71,7 +71,7 @@ def _value(check: CheckRow) -> str:
 
 
 def _odds(p: float) -> str:
-    return written(p).removeprefix("p ").removeprefix("= ")
+    return written(p).removeprefix("p ").removeprefix("= ").replace(" ", NBSP)
 
 
 def paper_claims_table(*summaries: Summary) -> str:
