@@ -1,4 +1,4 @@
-"""The smallest experiment there is, and a trained run of it that tests share.
+"""The smallest experiment there is, with a trained run and a reproduction of it that tests share.
 
 Compiling is most of what such a test costs, and the settings are always these, so that one
 compilation, kept on disk, serves all tests and the commands they start.
@@ -10,15 +10,18 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from reinstate.agent import Network
 from reinstate.evaluation import Evaluation
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS, QUICK
+from reinstate.experiments.base import Experiment
 from reinstate.memory import DND
 from reinstate.runs.progress import Reporter
+from reinstate.runs.reproduce import reproduce
 from reinstate.runs.run import Run, start_run
 from reinstate.runs.training import train
 from reinstate.settings import Settings
@@ -45,6 +48,7 @@ OPTIONS = (
 )
 
 SILENT = Reporter(quiet=True)
+AGENTS = ("epl2rl", "l2rl")  # of a reproduction
 
 
 def new_run(path: Path, agent: str = "epl2rl", settings: Settings = TINY) -> Run:
@@ -61,6 +65,31 @@ def _trained() -> Path:
 def trained_run(path: Path) -> Run:
     """A copy of a trained run, with checkpoints after epochs 2 and 4."""
     return Run(Path(shutil.copytree(_trained(), path)))
+
+
+def reproduction(
+    out: Path,
+    agents: Sequence[str] = AGENTS,
+    settings: Settings = TINY,
+    resume: bool = False,
+    experiment: Experiment = BARCODE_BANDITS,
+) -> Any:
+    """Reproduce an experiment; return what results.json holds."""
+    command = f"reinstate reproduce {experiment.name}"
+    what = (experiment, "quick", agents, settings, out, SILENT)
+    return reproduce(*what, command=command, resume=resume)
+
+
+@functools.cache
+def _reproduced() -> Path:
+    out = Path(_FOLDER.name) / "reproduction"
+    reproduction(out)
+    return out
+
+
+def reproduced(path: Path) -> Path:
+    """A copy of a finished reproduction."""
+    return Path(shutil.copytree(_reproduced(), path))
 
 
 def contents(folder: Path) -> Mapping[str, bytes]:

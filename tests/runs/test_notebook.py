@@ -1,5 +1,6 @@
 """The front door: train, look, judge, save and load in a notebook."""
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 
 import reinstate
+from older import aged_file
 from reinstate import DND, RecordedResults, TrainedAgent, UserError
 from reinstate.agent import AGENTS, Wiring
+from reinstate.analysis.verdicts import count_verdicts
 from reinstate.runs.notebook import load, train
 from reinstate.tasks.bandits import BarcodeBandits
 from tiny import TINY, contents
@@ -85,13 +88,24 @@ def test_figures(trained: TrainedAgent) -> None:
 def test_recorded_results_are_objects() -> None:
     found = load(RESULTS / "barcode-bandits")
     assert isinstance(found, RecordedResults)
-    assert found.rewards()["epl2rl"].shape == (3,) and found.rewards()["epl2rl"].min() > 8
+    assert found.rewards()["epl2rl"].shape == (20,) and found.rewards()["epl2rl"].min() > 8
     assert found.settings == found.experiment.preset("paper")
     assert "barcode-bandits, paper preset: epl2rl 8.2" in repr(found)
-    assert len(found.checks) == len(found.document["checks"])
+    counted = count_verdicts(found.checks)
+    assert 0 < counted["supported"] < counted["claims"] and counted["ours"] > 0
+    said = f"; {counted['supported']} of {counted['claims']} claims of the paper supported, "
+    assert said in repr(found)
     assert found.figure().axes and found.figure("regret").axes
     with pytest.raises(UserError, match="'maze' is no figure of it: training-curves"):
         found.figure("maze")
+
+
+def test_results_judged_by_older_rules_say_how_to_renew_them(tmp_path: Path) -> None:
+    recorded = json.loads((RESULTS / "barcode-bandits/results.json").read_text())
+    file = aged_file(tmp_path / "x/results.json", recorded)
+    for path in (file, file.parent):
+        with pytest.raises(UserError, match=f"judge it again with reinstate rejudge {file}$"):
+            load(path)
 
 
 def test_an_agent_without_a_name_can_be_trained_but_not_saved(tmp_path: Path) -> None:

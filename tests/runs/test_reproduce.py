@@ -1,9 +1,7 @@
 """An experiment from end to end, as small as it gets."""
 
+import copy
 import json
-import shutil
-import signal
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,52 +11,26 @@ import numpy as np
 import pytest
 
 from reinstate import devices
+from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.results import CheckRow
+from reinstate.analysis.verdicts import VERDICTS
 from reinstate.baselines.bandits import one_exposure
-from reinstate.errors import UserError
-from reinstate.experiments import find_experiment
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.experiments.base import Experiment
+from reinstate.experiments.base import no_checks
 from reinstate.experiments.water_maze import WATER_MAZE
-from reinstate.learner import A2C
 from reinstate.memory import DND
 from reinstate.runs.judge import Evaluator
-from reinstate.runs.progress import Bar
-from reinstate.runs.reproduce import curve_of, reproduce
-from reinstate.runs.run import open_run
-from reinstate.runs.training import Stopped
+from reinstate.runs.rejudge import rejudge
+from reinstate.runs.reproduce import conclude, curve_of, rounded
 from reinstate.settings import Settings, to_dict
 from reinstate.tasks.water_maze import WaterMaze
-from tiny import SILENT, TINY, contents, interrupt, new_run, trained_run
-
-AGENTS = ("epl2rl", "l2rl")
-
-
-def go(
-    out: Path,
-    agents: tuple[str, ...] = AGENTS,
-    settings: Settings = TINY,
-    resume: bool = False,
-    experiment: Experiment = BARCODE_BANDITS,
-) -> Any:
-    command = f"reinstate reproduce {experiment.name}"
-    return reproduce(
-        experiment, "quick", agents, settings, out, SILENT, command=command, resume=resume
-    )
+from tiny import AGENTS, TINY, reproduced, reproduction, trained_run
 
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished reproduction. No test may write into it."""
-    path = tmp_path_factory.mktemp("reproduction") / "out"
-    go(path)
-    return path
-
-
-@pytest.fixture(autouse=True)
-def untouched(out: Path) -> Iterator[None]:
-    before = contents(out)
-    yield
-    assert contents(out) == before
+    """A finished reproduction."""
+    return reproduced(tmp_path_factory.mktemp("reproduction") / "out")
 
 
 @pytest.fixture
@@ -80,7 +52,7 @@ def test_files(out: Path) -> None:
 def test_results_say_where_they_come_from(results: dict[str, Any]) -> None:
     assert set(results) == {
         "experiment", "preset", "command", "version", "commit", "jax", "device", "settings",
-        "seconds", "agents", "optimum", "baselines", "reference_lines", "checks",
+        "seconds", "agents", "optimum", "baselines", "reference_lines", "checks", "alarms",
     }  # fmt: skip
     assert results["experiment"] == "barcode-bandits" and results["preset"] == "quick"
     assert results["command"] == "reinstate reproduce barcode-bandits"
@@ -96,28 +68,31 @@ def test_results_say_where_they_come_from(results: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", AGENTS)
 def test_results_of_an_agent(results: dict[str, Any], out: Path, name: str) -> None:
     agent = results["agents"][name]
-    assert set(agent) == {
-        "seeds", "train_steps", "steps_per_second", "reward", "by_exposure", "r_gate", "curve",
-        "share_of_ceiling", "remembers",
-    }  # fmt: skip
+    judged = {"reward", "by_exposure", "r_gate", "reward_by_epoch"}
+    judged |= {"stored"} if name == "epl2rl" else set()
+    trained = {"seeds", "train_steps", "steps_per_second", "curve", "remembers"}
+    assert set(agent) == judged | trained | {"share_of_ceiling"}
     assert agent["seeds"] == [0, 1] and agent["remembers"] is (name == "epl2rl")
     assert agent["train_steps"] == 4 * 4 * 6 * 3 * 2  # epochs, lanes, episodes, pulls, seeds
     assert agent["steps_per_second"] > 0
     reward = agent["reward"]
-    assert set(reward) == {"mean", "ci95", "per_seed", "iqm"}
+    assert set(reward) == {"mean", "ci95", "per_seed", "error"} and reward["error"] > 0
     low, high = reward["ci95"]
     assert low <= reward["mean"] <= high and len(reward["per_seed"]) == 2
+    by_epoch = np.array(agent["reward_by_epoch"])
+    assert by_epoch.shape == (2, 3)  # seeds, epochs of the evaluation
+    assert by_epoch.mean(axis=1) == pytest.approx(reward["per_seed"], abs=1e-4)
     exposures = agent["by_exposure"]
     assert exposures["exposure"] == [1, 2] and exposures["episodes"] == [18, 18]
     for kind in ("reward", "regret"):
         assert np.shape(exposures[kind]["mean"]) == (2,)
         assert np.shape(exposures[kind]["ci95"]) == np.shape(exposures[kind]["per_seed"]) == (2, 2)
-    assert np.mean(exposures["reward"]["mean"]) == pytest.approx(reward["mean"])
+    assert np.mean(exposures["reward"]["mean"]) == pytest.approx(reward["mean"], rel=1e-5)
     assert agent["curve"]["episodes"] == [6, 12, 18, 24]
     assert agent["curve"]["steps"] == [144, 288, 432, 576]
     assert np.shape(agent["curve"]["reward"]["per_seed"]) == (2, 4)
-    judged = json.loads((out / name / "evaluation.json").read_text())
-    assert judged == {part: agent[part] for part in ("reward", "by_exposure", "r_gate")}
+    verdict = json.loads((out / name / "evaluation.json").read_text())
+    assert rounded(verdict) == {part: agent[part] for part in judged}
     assert (agent["r_gate"]["mean"] > 0) == (name == "epl2rl")
 
 
@@ -125,7 +100,7 @@ def test_results_carry_what_they_are_held_against(results: dict[str, Any]) -> No
     optimum, agents = results["optimum"], results["agents"]
     assert optimum["without_memory"] == pytest.approx(3 * one_exposure(3, 3), rel=1e-6)
     assert results["reference_lines"]["chance"] == optimum["chance"]
-    for name, key in (("l2rl", "without_memory"), ("epl2rl", "own_memory")):
+    for name, key in (("l2rl", "without_memory"), ("epl2rl", "with_memory")):
         share = agents[name]["reward"]["mean"] / optimum[key]
         assert agents[name]["share_of_ceiling"] == pytest.approx(share)
     random = results["baselines"]["random"]
@@ -134,110 +109,84 @@ def test_results_carry_what_they_are_held_against(results: dict[str, Any]) -> No
     assert "gittins with memory" in results["baselines"]
 
 
-def test_checks_are_statements_with_value_and_bound(results: dict[str, Any]) -> None:
-    fields = {"claim", "value", "bound", "holds", "section", "paper", "ci95", "share", "tried"}
-    assert all(set(c) == fields and c["section"] == "4.1" for c in results["checks"])
-    assert all(type(c["holds"]) is bool for c in results["checks"])
-    claims = [check["claim"] for check in results["checks"]]
-    for start in (
-        "l2rl stays within the best",
-        "epl2rl outperforms l2rl",
-        "epl2rl earns more than any agent without episodic memory",
-        "epl2rl exploits a context it has met once",
-    ):
-        assert sum(claim.startswith(start) for claim in claims) == 1
-
-
-def test_no_claim_about_a_second_exposure_without_one(results: dict[str, Any]) -> None:
-    agents = results["agents"]
-    agents["epl2rl"]["by_exposure"]["regret"]["per_seed"] = [[1.2], [1.3]]
-    claims = [check.claim for check in BARCODE_BANDITS.checks(agents, results["optimum"], {})]
-    assert len(claims) == 3 and not any("exposure" in claim for claim in claims)
-
-
-@pytest.mark.parametrize(("second", "holds"), [(0.4, True), (1.21, False)])
-def test_regret_must_fall_in_every_seed(
-    results: dict[str, Any], second: float, holds: bool
-) -> None:
-    agents = results["agents"]
-    agents["epl2rl"]["by_exposure"]["regret"]["per_seed"] = [[1.2, second], [1.3, 0.2]]
-    (check,) = [
-        check
-        for check in BARCODE_BANDITS.checks(agents, results["optimum"], {})
-        if "exploits" in check.claim
+def test_checks_are_claims_with_a_region_and_a_verdict(results: dict[str, Any]) -> None:
+    checks = results["checks"]
+    fields = CheckRow.__annotations__.keys()
+    assert all(check.keys() == fields and check["section"] == "4.1" for check in checks)
+    assert [(check["claim"].partition(" (")[0], bool(check["paper"])) for check in checks] == [
+        ("epl2rl widely outperforms l2rl", True),
+        ("epl2rl earns more than any agent without episodic memory can", False),
+        ("epl2rl exploits a context it has met once", False),
     ]
-    assert check.holds is holds
+    optimum = results["optimum"]
+    gap = optimum["with_memory"] - optimum["without_memory"]
+    assert checks[0]["region"] == [pytest.approx(gap / 2), None]
+    rewards = [np.array(results["agents"][name]["reward"]["per_seed"]) for name in AGENTS]
+    assert checks[0]["value"] == pytest.approx(np.mean(rewards[0] - rewards[1]))
+    assert all(check["seeds"] == 2 and check["verdict"] in VERDICTS for check in checks)
+    assert checks[0]["p_holm"] == checks[0]["p"]  # the only one of the paper's
+    assert checks[1]["p_holm"] is checks[2]["p_holm"] is None
+    assert results["alarms"] == []
 
 
-def test_a_finished_reproduction_is_not_done_again(out: Path, results: dict[str, Any]) -> None:
-    assert go(out, resume=True) == results
+def test_numbers_have_six_digits_and_are_judged_as_they_are(results: dict[str, Any]) -> None:
+    """So that whoever judges the file again comes to the same."""
+    for part in ("agents", "baselines"):
+        kept = {n: {k: v for k, v in each.items() if k != "share_of_ceiling"}
+                for n, each in results[part].items()}  # fmt: skip
+        assert rounded(kept) == kept
+    document: Any = copy.deepcopy(results)
+    again: Any = rejudge(document)
+    for part in ("checks", "alarms", "optimum", "reference_lines"):
+        assert again[part] == results[part]
 
 
-def test_an_interrupted_reproduction_is_continued(
-    out: Path, tmp_path: Path, results: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(out / "epl2rl", tmp_path / "x" / "epl2rl")  # the first agent is done
-    update = Bar.update
-
-    def stop_second_agent(self: Bar, done: int, news: str) -> None:
-        update(self, done, news)
-        if self.label == "l2rl" and done == 2:
-            interrupt(signal.SIGINT)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Bar, "update", stop_second_agent)
-        with pytest.raises(Stopped, match="l2rl stopped after epoch 2 of 4"):
-            go(tmp_path / "x", resume=True)
-    assert not (tmp_path / "x" / "results.json").exists()
-    with pytest.raises(UserError, match="x is not empty: add --resume to continue what is there"):
-        go(tmp_path / "x")
-    again = go(tmp_path / "x", resume=True)
-    timed = {"steps_per_second"}
-    for name in AGENTS:
-        for part in results["agents"][name].keys() - timed:
-            assert again["agents"][name][part] == results["agents"][name][part], part
-    assert again["checks"] == results["checks"]
+def test_rounding() -> None:
+    value = {"a": [1.23456789, -0.000123456789, None, 12345678, True], "b": {"c": 1e-9}, "d": "1.0"}
+    assert rounded(value) == {
+        "a": [1.23457, -0.000123457, None, 12345678, True],
+        "b": {"c": 1e-9},
+        "d": "1.0",
+    }
 
 
-def test_results_of_other_settings_are_not_overwritten(out: Path) -> None:
-    longer = replace(TINY, learner=replace(TINY.learner, epochs=5))
-    with pytest.raises(UserError, match=r"other settings \(settings.learner.epochs: 4 → 5\)"):
-        go(out, ("l2rl-context",), longer, resume=True)
-    with pytest.raises(UserError, match="out is not empty: add --resume"):
-        go(out)
+def measured(**agents: dict[str, Any]) -> Any:
+    """What was measured of agents, as far as conclusions need it."""
+    return {
+        "agents": agents,
+        "optimum": {"without_memory": 4.0, "with_memory": 6.0},
+        "baselines": {},
+    }
 
 
-def test_a_run_is_no_place_for_a_reproduction(tmp_path: Path) -> None:
-    new_run(tmp_path / "x")
-    before = contents(tmp_path)
-    with pytest.raises(UserError, match="x holds a single run, not a reproduction"):
-        go(tmp_path / "x", resume=True)
-    assert contents(tmp_path) == before
+def test_everyone_is_held_against_the_ceiling_of_its_kind() -> None:
+    reward = over_seeds([2.9, 3.1])
+    names = ("epl2rl", "epl2rl-input", "epl2rl-input-2", "l2rl", "theirs", "theirs with memory")
+    agents: Any = {name: {"reward": reward} for name in names}
+    agents["theirs with memory"]["remembers"] = True  # as a version records that knows it
+    found: Any = conclude(replace(BARCODE_BANDITS, checks=no_checks), measured(**agents))
+    shares = [agent["share_of_ceiling"] for agent in found["agents"].values()]
+    assert shares == pytest.approx([0.5, 0.5, 0.5, 0.75, None, 0.5])
+    assert found["checks"] == found["alarms"] == []
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"agents'])
-def test_foreign_results(tmp_path: Path, text: str) -> None:
-    (tmp_path / "results.json").write_text(text)
-    with pytest.raises(UserError, match=r"results\.json "):
-        go(tmp_path, resume=True)
-    assert (tmp_path / "results.json").read_text() == text
-
-
-def test_whatever_can_be_refused_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="unknown agent 'l2r': did you mean l2rl"):
-        go(tmp_path / "x", ("epl2rl", "l2r"))
-    assert list(tmp_path.iterdir()) == []
+def test_what_no_agent_of_its_kind_can_earn_is_an_alarm() -> None:
+    """The same reward is possible with a memory, and impossible without."""
+    reward = over_seeds([5.0, 5.1, 5.2])
+    agents: Any = {name: {"reward": reward} for name in ("epl2rl", "l2rl")}
+    (alarm,) = conclude(replace(BARCODE_BANDITS, checks=no_checks), measured(**agents))["alarms"]
+    assert alarm.startswith("l2rl earns 5.1000, 19.1 standard errors above the best")
 
 
 def test_a_task_too_large_to_solve_can_be_played_all_the_same(tmp_path: Path) -> None:
     # 10 pulls × 100 exposures with p_good + p_bad ≠ 1: the exact optimum would take hours.
     task = replace(TINY.task, pulls=10, repeats=100, p_bad=0.3)
     vast = replace(TINY, task=task, learner=replace(TINY.learner, epochs=1))
-    results = go(tmp_path / "x", ("l2rl",), settings=vast)
+    results = reproduction(tmp_path / "x", ("l2rl",), settings=vast)
     assert "too large to solve" in results["optimum"]["unavailable"]
     assert "lower pulls or repeats" in results["baselines"]["unavailable"]
     assert results["agents"]["l2rl"]["share_of_ceiling"] is None
-    assert results["checks"] == [] and results["reference_lines"] == {}
+    assert results["checks"] == results["alarms"] == [] and results["reference_lines"] == {}
 
 
 def test_a_long_curve_is_thinned_to_a_hundred_points() -> None:
@@ -261,45 +210,17 @@ def test_water_maze(tmp_path: Path) -> None:
         learner=replace(TINY.learner, epochs=1),
         evaluation=TINY.evaluation,
     )
-    results = go(tmp_path / "x", ("epl2rl",), settings=settings, experiment=WATER_MAZE)
+    results = reproduction(tmp_path / "x", ("epl2rl",), settings=settings, experiment=WATER_MAZE)
     found = {path.name for path in (tmp_path / "x").iterdir() if path.is_file()}
     figures = {"training-curves", "steps-to-goal", "trajectories"}
     assert found == {"results.json"} | {f"{n}.{kind}" for n in figures for kind in ("png", "svg")}
     assert np.shape(results["agents"]["epl2rl"]["maze"]["steps_or_end"]["mean"]) == (3,)
     assert "regret" not in results["agents"]["epl2rl"]["by_exposure"]
     claims = " ".join(check["claim"] for check in results["checks"])
-    assert "finds a goal faster" in claims and "takes a shortest path" in claims
+    assert "takes far fewer steps once it has met" in claims and "a shortest path" in claims
     assert WATER_MAZE.optimum
     bounds = WATER_MAZE.optimum(WaterMaze(height=8, width=8))
     assert bounds["without_memory"] == bounds["bounds"]["without_memory_upper"]
-
-
-def test_what_an_older_version_recorded_can_be_continued(out: Path, tmp_path: Path) -> None:
-    """Without settings that it did not know: they have their defaults."""
-    copied = Path(shutil.copytree(out, tmp_path / "x"))
-    for path in (copied / "results.json", copied / "epl2rl" / "config.json"):
-        document = json.loads(path.read_text())
-        del document.get("config", document)["settings"]["task"]["trial_input"]
-        path.write_text(json.dumps(document))
-    before = contents(copied)
-    assert open_run(copied / "epl2rl") == (BARCODE_BANDITS, "epl2rl", TINY)
-    assert go(copied, resume=True)["agents"].keys() == {*AGENTS}
-    assert contents(copied) == before  # it was finished
-    other = replace(TINY, task=replace(TINY.task, trial_input=True))
-    with pytest.raises(UserError, match=r"settings\.task\.trial_input: False → True"):
-        go(copied, settings=other, resume=True)
-
-
-def test_open_run(tmp_path: Path) -> None:
-    settings = replace(TINY, learner=A2C(lanes=3, optimizer="rmsprop"))
-    new_run(tmp_path / "x", "l2rl", settings)
-    assert open_run(tmp_path / "x") == (BARCODE_BANDITS, "l2rl", settings)
-
-
-def test_find_experiment() -> None:
-    assert find_experiment("barcode-bandits") is BARCODE_BANDITS
-    with pytest.raises(UserError, match="unknown experiment 'barcodes': did you mean barcode-b"):
-        find_experiment("barcodes")
 
 
 def test_a_bug_in_a_baseline_is_not_taken_for_a_task_too_large(tmp_path: Path) -> None:
@@ -309,7 +230,9 @@ def test_a_bug_in_a_baseline_is_not_taken_for_a_task_too_large(tmp_path: Path) -
         raise ValueError("operands could not be broadcast")
 
     with pytest.raises(ValueError, match="could not be broadcast"):
-        go(tmp_path / "x", ("l2rl",), experiment=replace(BARCODE_BANDITS, baselines=broken))
+        reproduction(
+            tmp_path / "x", ("l2rl",), experiment=replace(BARCODE_BANDITS, baselines=broken)
+        )
     assert not (tmp_path / "x" / "results.json").exists()
 
 

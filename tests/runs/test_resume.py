@@ -1,0 +1,141 @@
+"""A reproduction that was interrupted or is finished already; and what it must not overwrite."""
+
+import json
+import shutil
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from older import aged_file
+from reinstate.errors import UserError
+from reinstate.experiments import find_experiment
+from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
+from reinstate.learner import A2C
+from reinstate.runs.progress import Bar
+from reinstate.runs.run import open_run
+from reinstate.runs.training import Stopped
+from tiny import AGENTS, TINY, contents, interrupt, new_run, reproduced, reproduction
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished reproduction. No test may write into it."""
+    return reproduced(tmp_path_factory.mktemp("reproduction") / "out")
+
+
+@pytest.fixture(autouse=True)
+def untouched(out: Path) -> Iterator[None]:
+    before = contents(out)
+    yield
+    assert contents(out) == before
+
+
+@pytest.fixture
+def results(out: Path) -> dict[str, Any]:
+    return json.loads((out / "results.json").read_text())
+
+
+def test_a_finished_reproduction_is_not_done_again(out: Path, results: dict[str, Any]) -> None:
+    assert reproduction(out, resume=True) == results
+
+
+def test_an_interrupted_reproduction_is_continued(
+    out: Path, tmp_path: Path, results: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(out / "epl2rl", tmp_path / "x" / "epl2rl")  # the first agent is done
+    update = Bar.update
+
+    def stop_second_agent(self: Bar, done: int, news: str) -> None:
+        update(self, done, news)
+        if self.label == "l2rl" and done == 2:
+            interrupt(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Bar, "update", stop_second_agent)
+        with pytest.raises(Stopped, match="l2rl stopped after epoch 2 of 4"):
+            reproduction(tmp_path / "x", resume=True)
+    assert not (tmp_path / "x" / "results.json").exists()
+    with pytest.raises(UserError, match="x is not empty: add --resume to continue what is there"):
+        reproduction(tmp_path / "x")
+    again = reproduction(tmp_path / "x", resume=True)
+    timed = {"steps_per_second"}
+    for name in AGENTS:
+        for part in results["agents"][name].keys() - timed:
+            assert again["agents"][name][part] == results["agents"][name][part], part
+    assert again["checks"] == results["checks"]
+
+
+def test_results_of_other_settings_are_not_overwritten(out: Path) -> None:
+    longer = replace(TINY, learner=replace(TINY.learner, epochs=5))
+    with pytest.raises(UserError, match=r"other settings \(settings.learner.epochs: 4 → 5\)"):
+        reproduction(out, ("l2rl-context",), longer, resume=True)
+    with pytest.raises(UserError, match="out is not empty: add --resume"):
+        reproduction(out)
+
+
+def test_a_run_is_no_place_for_a_reproduction(tmp_path: Path) -> None:
+    new_run(tmp_path / "x")
+    before = contents(tmp_path)
+    with pytest.raises(UserError, match="x holds a single run, not a reproduction"):
+        reproduction(tmp_path / "x", resume=True)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"agents'])
+def test_foreign_results(tmp_path: Path, text: str) -> None:
+    (tmp_path / "results.json").write_text(text)
+    with pytest.raises(UserError, match=r"results\.json "):
+        reproduction(tmp_path, resume=True)
+    assert (tmp_path / "results.json").read_text() == text
+
+
+def test_whatever_can_be_refused_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="unknown agent 'l2r': did you mean l2rl"):
+        reproduction(tmp_path / "x", ("epl2rl", "l2r"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_an_older_version_recorded_can_be_continued(out: Path, tmp_path: Path) -> None:
+    """Without settings that it did not know: they have their defaults."""
+    copied = Path(shutil.copytree(out, tmp_path / "x"))
+    for path in (copied / "results.json", copied / "epl2rl" / "config.json"):
+        document = json.loads(path.read_text())
+        del document.get("config", document)["settings"]["task"]["trial_input"]
+        path.write_text(json.dumps(document))
+    before = contents(copied)
+    assert open_run(copied / "epl2rl") == (BARCODE_BANDITS, "epl2rl", TINY)
+    assert reproduction(copied, resume=True)["agents"].keys() == {*AGENTS}
+    assert contents(copied) == before  # it was finished
+    other = replace(TINY, task=replace(TINY.task, trial_input=True))
+    with pytest.raises(UserError, match=r"settings\.task\.trial_input: False → True"):
+        reproduction(copied, settings=other, resume=True)
+
+
+def test_results_judged_by_older_rules_say_how_to_renew_them(
+    tmp_path: Path, results: dict[str, Any]
+) -> None:
+    file = aged_file(tmp_path / "x/results.json", results)
+    before = contents(tmp_path)
+    message = (
+        f"{file} was judged by the rules of an earlier version: judge it again with reinstate"
+        f" rejudge {file}; or choose another --out"
+    )
+    with pytest.raises(UserError, match=f"^{message}$"):
+        reproduction(tmp_path / "x", resume=True)
+    assert contents(tmp_path) == before
+
+
+def test_open_run(tmp_path: Path) -> None:
+    settings = replace(TINY, learner=A2C(lanes=3, optimizer="rmsprop"))
+    new_run(tmp_path / "x", "l2rl", settings)
+    assert open_run(tmp_path / "x") == (BARCODE_BANDITS, "l2rl", settings)
+
+
+def test_find_experiment() -> None:
+    assert find_experiment("barcode-bandits") is BARCODE_BANDITS
+    with pytest.raises(UserError, match="unknown experiment 'barcodes': did you mean barcode-b"):
+        find_experiment("barcodes")
