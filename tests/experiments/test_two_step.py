@@ -101,6 +101,11 @@ def test_what_the_paper_shows_supports_all_claims() -> None:
         (f"{UNCUED}.IMF", near(0.0), {uses("IMF", "uncued"): "contradicted"}),
         (f"{UNCUED}.IMF", near(0.2, 0.5), {uses("IMF", "uncued"): "undecided"}),
         (f"{UNCUED}.IMB", near(-0.5), {uses("IMB", "uncued"): "contradicted"}),
+        (
+            f"{UNCUED}.IMB",
+            near(-6.0),  # the largest, in size
+            {uses("IMF", "uncued"): "contradicted", uses("IMB", "uncued"): "contradicted"},
+        ),
         (f"{UNCUED}.IMB", near(0.06, 0.3), {uses("IMB", "uncued"): "undecided"}),
         (f"{CUED}.IMF", near(-0.2), {uses("IMF", "cued"): "contradicted"}),
         (f"{CUED}.IMF", near(0.2, 0.5), {uses("IMF", "cued"): "undecided"}),
