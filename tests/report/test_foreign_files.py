@@ -35,7 +35,7 @@ def test_text_of_files_stays_text(tmp_path: Path) -> None:
     results["optimum"]["unavailable"] = EVIL
     for name in ("command", "device", "commit", "jax", "version", "preset"):
         results[name] = EVIL
-    fields = ("claim", "bound", "section", "paper")
+    fields = ("claim", "bound", "section", "paper", "tried")
     results["checks"][0] |= dict.fromkeys(fields, EVIL)
     written = page_from(tmp_path, results)
     page = read(written)
@@ -43,7 +43,8 @@ def test_text_of_files_stays_text(tmp_path: Path) -> None:
     assert EVIL not in written
     (section,), claim, *_ = page.one("section", id="claims").one("table").rows()
     assert section.startswith(f"Section {EVIL}: ")
-    assert claim[:2] == [EVIL, EVIL] and claim[-1].startswith("✓ holds against: ")
+    assert claim[:2] == [EVIL, EVIL]
+    assert claim[-1].startswith(f"✓ supported claimed: {EVIL}; p < .001")
     assert EVIL in [row[0] for row in page.one("table", class_="scores").rows()]
     assert EVIL in [dd.text for dd in page.all("dd")]
     names = [th.text for th in page.all("figure", class_="chart")[0].all("th")]

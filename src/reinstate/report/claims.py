@@ -30,13 +30,15 @@ def claims(documents: Sequence[Document], names: Sequence[tuple[str, str]]) -> M
         groups += _sections(own, name, heading)
         ours += [_check(check) for check in own if not check["paper"]]
     groups += [ours] if len(ours) > 1 else []
-    said = in_words(count_verdicts(rows))
+    counts = count_verdicts(rows)
+    said = [tag("p", f"{in_words(counts)}.")] if counts["claims"] else []
+    judged = [table("The paper’s claims, and ours", HEAD, *groups, class_="claims")]
     return tag(
         "section",
         tag("h2", "Claims", id="claims-heading"),
         *(tag("p", f"Alarm: {alarm}.", class_="contradicted") for alarm in alarms),
-        tag("p", f"{said[0].upper()}{said[1:]}."),
-        table("The paper’s claims, and ours", HEAD, *groups, class_="claims"),
+        *said,
+        *(judged if groups else []),
         id="claims",
         aria_labelledby="claims-heading",
     )

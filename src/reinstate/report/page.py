@@ -31,7 +31,7 @@ REPLAY = (
     "Animated replay of two episodes in the same context: at the first exposure the agent searches"
     " the maze, at the second it walks to the goal it remembers."
 )
-INTERVALS = "Student’s t over seeds; of shares of seeds, exact ones after Clopper and Pearson"
+INTERVALS = "Student’s t; for shares of seeds, exact ones after Clopper and Pearson"
 LEARNING, MEMORY, CHOICES = "Learning, and what came of it", "What the memory does", "Choices"
 HEADINGS = {  # of files whose charts have one together
     "training-curves": LEARNING,

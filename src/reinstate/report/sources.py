@@ -77,6 +77,12 @@ def load_results(path: Path) -> Document:
     results = read_results(file)
     if not results["agents"]:
         raise UserError(f"{file} holds results of no agent: name what reinstate reproduce left")
+    for place, check in enumerate(results["checks"]):
+        # What the page judges again, so that all its claims are one family.
+        if len(check["region"]) != 2 or not 0 <= check["p"] <= 1:
+            raise UserError(
+                f"{file} does not hold results: checks[{place}] has no sound p or region"
+            )
     origin = Origin("", results["settings"], {name: results.get(name) for name in FACTS})
     experiment = find_experiment(results["experiment"])
     return Document(file, experiment, results, [origin], _replay(file.parent))
