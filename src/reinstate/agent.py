@@ -183,9 +183,9 @@ class Agent(eqx.Module):
 
         c grows: c_ep is added on every step of an exposure, and the sum is stored again at its end.
         A unit whose gates stay open is multiplied with each exposure, nearly twofold at
-        initialisation (r = .5, f = .73) and by up to the number of steps once trained. Trained
-        agents have units at the clip by the end of an epoch; `reinstate.analysis.states` counts
-        them by exposure.
+        initialisation (r = .5, f = .73) and by up to the number of steps once trained. By the last
+        exposure of barcode bandits one stored unit in six is at the clip;
+        `reinstate.analysis.states` counts them.
 
         The clip keeps c within the floating-point numbers, and that is all. It does not keep c in
         tanh's range: far outside it h shows the sign of c alone, i ∘ c_in, at most 1 per step,
