@@ -1,206 +1,209 @@
-"""How claims are decided: by what a handful of seeds can say, and in words that say so."""
+"""What claims are made of: numbers per seed, regions, words; and alarms, where theory rules out."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from made_up import columns, judged, near
 from reinstate.analysis.intervals import over_seeds
-from reinstate.cli.tables import print_checks
-from reinstate.experiments import claims
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.experiments.base import Check
-from reinstate.experiments.water_maze import WATER_MAZE
+from reinstate.analysis.verdicts import Evidence, Region, with_verdicts
+from reinstate.cli.tables import print_alarms, print_checks
+from reinstate.experiments import EXPERIMENTS, claims, margins
+from reinstate.experiments.base import Check, no_checks
+from reinstate.runs.reproduce import conclude
 
-LOW, HIGH = [0.0, 1.0, 2.0], [3.0, 4.0, 5.0]
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "paired", "holds", "how"),
-    [
-        (HIGH, LOW, False, True, "p = .05 (permutation of 3 and 3 seeds, the smallest possible)"),
-        (HIGH, LOW, True, True, "p = .125 (sign flips of 3 seeds, the smallest possible)"),
-        # One seed of three on the wrong side: 2 of 20 deals do as well, or 2 of 8 flips.
-        ([1.9, 4, 5], LOW, False, False, "p = .1 (permutation of 3 and 3 seeds)"),
-        ([-0.5, 4, 5], LOW, True, False, "p = .25 (sign flips of 3 seeds)"),
-        ([5.0] * 5, [1.0] * 5, False, True, "p = .004 (permutation of 5 and 5 seeds, the small"),
-        (np.arange(10.0) + 3, np.arange(10.0), False, True, "p = .02"),
-        (np.arange(10.0) + 1, np.arange(10.0), False, False, "p = .25"),
-        (np.arange(10.0) + 30, np.arange(10.0), False, True, "p < .001 (permutation of 10 and 10"),
-        (LOW, HIGH, False, False, "p = 1 (permutation of 3 and 3 seeds)"),
-        ([2.0], [1.0], False, True, "(one seed a side cannot tell)"),
-        ([1.0], [2.0], True, False, "(one seed a side cannot tell)"),
-        ([1.0], [1.0], False, False, "(one seed a side cannot tell)"),
-    ],
-)
-def test_more(a: Any, b: Any, paired: bool, holds: bool, how: str) -> None:
-    check = claims.more("a claim", a, b, paired=paired, section="4.9", paper="so they say")
-    assert check.holds is holds and check.value == pytest.approx(np.mean(a) - np.mean(b))
-    assert check.bound.startswith("> 0") and how in check.bound
-    assert (check.section, check.paper, check.share) == ("4.9", "so they say", None)
-    assert (check.ci95 is None) == (len(a) == 1)
-    opposite = claims.no_more("a claim", a, b, paired=paired)
-    assert opposite.holds is not holds and opposite.bound.startswith("<= 0 but for chance")
-    json.dumps([check._asdict(), opposite._asdict()], allow_nan=False)
+OPTIMUM = {"chance": 1.8, "without_memory": 4.4, "with_memory": 8.4}
 
 
-@pytest.mark.parametrize(
-    ("seeds", "above", "within", "at_least", "at_most"),
-    [
-        ([2.1, 2.2, 2.3], True, False, True, False),
-        ([2.0, 2.2, 2.3], False, True, True, False),
-        ([1.9, 2.2, 2.3], False, True, False, False),  # what lies above may be noise
-        ([1.8, 1.9, 2.0], False, True, False, True),
-        ([2.1], True, False, True, False),
-        ([1.9], False, True, False, True),
-    ],
-)
-def test_against_a_constant(
-    seeds: list[float], above: bool, within: bool, at_least: bool, at_most: bool
-) -> None:
-    found = [
-        make("a claim", over_seeds(seeds), 2.0)
-        for make in (claims.above, claims.within, claims.at_least, claims.at_most)
-    ]
-    assert [check.holds for check in found] == [above, within, at_least, at_most]
-    assert all(type(check.holds) is bool and type(check.value) is float for check in found)
-    if len(seeds) == 1:
-        assert all(c.ci95 is None and "one seed cannot tell" in c.bound for c in found)
-    else:
-        assert all(c.ci95 == [min(seeds), max(seeds)] for c in found)
-        assert found[0].bound == "> 2.000 for the low end (bootstrap of 3 seeds)"
-        assert found[3].bound == "<= 2.000 for the high end (bootstrap of 3 seeds)"
+def verdict(check: Check) -> str:
+    return judged([check])[check.claim]
+
+
+def agents(**rewards: Any) -> Any:
+    return {name.replace("_", "-"): {"reward": each} for name, each in rewards.items()}
+
+
+# Numbers per seed
+
+
+def test_agents_are_compared_seed_by_seed() -> None:
+    """They are judged on the same tasks: what is hard for one is hard for the other."""
+    tasks = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])
+    lead = np.array([1.0, 1.1, 0.9, 1.05, 0.95])
+    both = agents(a=over_seeds(6 + tasks + lead), b=over_seeds(6 + tasks))
+    check = claims.outperforms(both, "a", "b", OPTIMUM)
+    assert check.evidence.value == pytest.approx(1.0)
+    assert check.evidence.ci95 == pytest.approx([0.902, 1.098], abs=1e-3)
+    assert check.claim == "a outperforms b (lead in reward per episode)"
+    assert verdict(check) == "supported"
+    assert verdict(claims.no_better(both, "a", "b", OPTIMUM)) == "contradicted"
+    assert verdict(claims.no_better(both, "b", "a", OPTIMUM)) == "supported"
 
 
 def test_recorded_seeds_decide_and_not_the_interval_recorded_beside_them() -> None:
     """So results of an earlier version, whose intervals were others, can be judged again."""
-    summary = over_seeds([2.1, 2.2, 2.3]) | {"ci95": [1.0, 3.4]}
-    assert claims.above("a claim", summary, 2.0).holds
+    summary = over_seeds([5.1, 5.2, 5.3]) | {"ci95": [1.0, 9.0], "mean": 0.0}
+    assert verdict(claims.exceeds(agents(a=summary), "a", OPTIMUM)) == "supported"
 
 
-@pytest.mark.parametrize(
-    ("p", "text"), [(1, "p = 1"), (0.05, "p = .05"), (0.1, "p = .1"), (0.0123, "p = .012"),
-                    (0.001, "p = .001"), (1e-9, "p < .001")]
-)  # fmt: skip
-def test_p_in_words(p: float, text: str) -> None:
-    assert claims.written(p) == text
+def test_falls_are_relative_and_of_each_seed() -> None:
+    regret = over_seeds([[1.0, 0.5, 0.4], [5.0, 2.4, 2.4], [9.0, 4.6, 0.0]])
+    (fall,) = claims.falls("a fall", regret)
+    falls = [0.5, 0.52, 1 - 4.6 / 9]
+    assert fall.evidence.value == pytest.approx(np.mean(falls)) and fall.region.low == 0.1
+    assert verdict(fall) == "supported"
+    (last,) = claims.falls("a fall", regret, 2, -1, margins.MUCH)
+    assert last.evidence.value == pytest.approx(np.mean([0.2, 0, 1])) and last.region.low == 0.5
+    (never,) = claims.does_not_fall("no fall", regret)
+    assert never.evidence.value == pytest.approx(np.mean([0.6, 0.52, 1]))
+    assert never.region == Region(high=0.1) and verdict(never) == "undecided"
+    (throughout,) = claims.falls_throughout("falls", regret)
+    assert throughout.evidence.value == last.evidence.value and verdict(throughout) == "undecided"
 
 
-def test_falls_compares_each_seed_with_itself() -> None:
-    apart = over_seeds([[1.0, 0.9, 0.5], [5.0, 4.9, 5.5], [9.0, 8.9, 9.5]])
-    (fall,) = claims.falls("a fall", apart)
-    assert fall.holds and fall.value == pytest.approx(0.1) and "sign flips" in fall.bound
-    falling = over_seeds([[1.0, 0.9], [5.0, 4.9], [9.0, 8.9]])
-    assert claims.does_not_fall("no fall", falling)[0].holds is False
-    (last,) = claims.falls("a fall", apart, 2, -1)
-    assert not last.holds and claims.does_not_fall("no fall", apart)[0].holds
-    once = over_seeds([[1.0], [2.0]])
+def test_what_was_not_met_cannot_fall() -> None:
+    once, twice = over_seeds([[1.0], [2.0]]), over_seeds([[1.0, 0.5]] * 2)
     assert claims.falls("a fall", once) == claims.does_not_fall("no fall", once) == []
-    assert claims.falls("a fall", over_seeds([[1.0, 0.5]] * 2), 2, -1) == []
-
-
-def seeds(*values: float) -> dict[str, Any]:
-    return {"reward": over_seeds(values), "share_of_ceiling": 0.9}
-
-
-AGENTS: dict[str, Any] = {
-    "epl2rl": {
-        **seeds(8.0, 8.1, 8.2),
-        "by_exposure": {"regret": over_seeds([[5.0, 1.0], [5.1, 1.1], [5.2, 1.2]])},
-    },
-    "l2rl": seeds(4.40, 4.41, 4.45),
-    "l2rl-context": seeds(4.39, 4.42, 4.43),
-    "epl2rl-input": seeds(1.79, 1.9, 2.1),
-}
-OPTIMUM = {"without_memory": 4.44, "chance": 1.8}
-
-
-def failing(checks: list[Check]) -> list[str]:
-    assert all(check.section for check in checks)
-    return [check.claim for check in checks if not check.holds]
-
-
-def barcodes(**changes: Any) -> list[str]:
-    return failing(BARCODE_BANDITS.checks({**AGENTS, **changes}, OPTIMUM, {}))
-
-
-def test_statements_of_section_4_1() -> None:
-    found = BARCODE_BANDITS.checks(AGENTS, OPTIMUM, {})
-    assert len(found) == 5 + 1 + 1 + 1 and failing(found) == []
-    assert {check.section for check in found} == {"4.1"}
-    shares = [check.claim.partition(" ")[0] for check in found if check.share == 0.9]
-    assert shares == ["l2rl", "l2rl-context", "epl2rl", "epl2rl-input"]
-    assert sum(check.paper == "" for check in found) == 3  # what is said of the baselines is ours
-
-
-def test_statements_of_section_4_1_can_fail() -> None:
-    better = {"l2rl-context": seeds(4.48, 4.49, 4.50)}
-    assert barcodes(**better) == [
-        "l2rl-context stays within the best that is possible without episodic memory",
-        "l2rl-context earns no more than l2rl (difference in reward per episode)",
-    ]
-    assert barcodes(**{"epl2rl-input": seeds(1.81, 1.9, 2.1)}) == [
-        "epl2rl-input is at chance (reward per episode)"
-    ]
-    overlapping = {**AGENTS["epl2rl"], **seeds(4.3, 8.1, 8.2)}  # by far more, but for one seed
-    assert barcodes(epl2rl=overlapping) == [
-        "epl2rl outperforms l2rl (difference in reward per episode)",
-        "epl2rl outperforms l2rl-context (difference in reward per episode)",
-        "epl2rl earns more than any agent without episodic memory can",
-    ]
-
-
-def maze(goals: float, first: float, second: float, shortest: float) -> dict[str, Any]:
-    beside = np.array([[-0.01], [0], [0.01]])
-    return {
-        "epl2rl": {
-            **seeds(7.0, 7.1, 7.2),
-            "by_exposure": {"reward": over_seeds(np.array([[goals, 7.4]]) + beside)},
-            "maze": {
-                "steps_or_end": over_seeds(np.array([[first, second]]) + beside * [-1, 1]),
-                "shortest": over_seeds(np.array([[0.2, shortest]]) + beside),
-            },
-        }
-    }
-
-
-MAZE = {"without_memory": 5.5, "random_walk": 0.7, "steps_goal_known": 2.667}
+    assert claims.falls("a fall", twice, 2, -1) == claims.falls_throughout("falls", once) == []
+    (nothing,) = claims.falls("a fall", over_seeds([[0.0, 0.0], [0.0, 0.0]]))
+    assert nothing.evidence.value == 0.0
 
 
 @pytest.mark.parametrize(
-    ("numbers", "claim"),
+    ("excess", "expected"),
     [
-        ((5.0, 9.0, 2.8, 0.97), None),
-        ((0.705, 9.0, 2.8, 0.97), "epl2rl searches a new maze better than a random walk"),
-        ((5.0, 2.8, 2.8, 0.97), "epl2rl finds a goal faster once it has met the context"),
-        ((5.0, 9.0, 2.93, 0.97), "epl2rl is close to optimal after one exposure"),
-        ((5.0, 9.0, 2.8, 0.905), "epl2rl takes a shortest path on second exposures"),
+        ([0.74, 0.75, 0.76], "contradicted"),
+        ([0.2, 0.75, 1.3], "undecided"),
+        ([0.0, 0.01, -0.01], "supported"),
+        ([-3.0, -3.1, -2.9], "supported"),  # better is no failure
     ],
 )
-def test_statements_of_section_4_4(numbers: Any, claim: str | None) -> None:
-    checks = WATER_MAZE.checks(maze(*numbers), MAZE, {})
-    assert len(checks) == 1 + 4 and all(check.paper for check in checks)
-    found = failing(checks)
-    assert len(found) == (claim is not None) and all(f.startswith(str(claim)) for f in found)
+def test_three_seeds_that_play_worse_than_an_algorithm(excess: Any, expected: str) -> None:
+    check = claims.plays_like("like Gittins", 4.6 + np.array(excess), [4.6] * 3, OPTIMUM)
+    assert check.region.high == pytest.approx(0.26) and verdict(check) == expected
 
 
-def test_a_maze_met_once_and_one_too_large_to_solve() -> None:
-    once = maze(5.0, 9.0, 2.8, 0.97)
-    steps = once["epl2rl"]["maze"]["steps_or_end"]
-    steps["per_seed"] = [row[:1] for row in steps["per_seed"]]
-    assert len(WATER_MAZE.checks(once, MAZE, {})) == 2
-    bounded = {name: MAZE[name] for name in ("without_memory", "random_walk")}
-    assert len(WATER_MAZE.checks(maze(5.0, 9.0, 2.8, 0.97), bounded, {})) == 4
+@pytest.mark.parametrize(
+    ("seeds", "share", "expected"),
+    [
+        ([1.79, 7.9, 8.0], 1 / 3, "undecided"),
+        ([1.81, 1.82, 1.83], 1.0, "undecided"),
+        ([1.82] * 20, 1.0, "supported"),
+        ([0.5] * 20, 1.0, "supported"),  # below chance is not above it
+        ([1.82] * 3 + [7.9] * 17, 0.15, "contradicted"),
+        ([2.0] * 20, 1.0, "supported"),
+        ([2.1] * 20, 0.0, "contradicted"),  # a tenth of the way is at 2.06
+    ],
+)
+def test_at_chance_counts_seeds(seeds: list[float], share: float, expected: str) -> None:
+    (check,) = claims.input_at_chance(agents(epl2rl_input=over_seeds(seeds)), OPTIMUM)
+    assert check.evidence.value == pytest.approx(share) and verdict(check) == expected
+    assert check.paper and check.bound.startswith("at least half, with reward 2.060 or less")
+    assert claims.input_at_chance(agents(epl2rl=over_seeds(seeds)), OPTIMUM) == []
 
 
-def test_checks_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    old: Any = {"claim": "an old one", "value": 2.0, "bound": "> 1", "holds": True}
-    new = Check("a new one", 2.0, "> 3", False, "4.2", "they say", [1.5, 2.5]).as_row()
-    print_checks([old, new, {**new, "ci95": None}])
-    assert capsys.readouterr().out.splitlines() == [
-        "holds: an old one: 2.000, > 1",
-        "section 4.2",
-        "FAILS: a new one: 2.000 [1.500, 2.500], > 3",
-        "FAILS: a new one: 2.000, > 3",
+# Margins and words
+
+
+def test_the_margins_stand_in_one_table() -> None:
+    named = {n: m for n, m in vars(margins).items() if isinstance(m, margins.Margin)}
+    assert set(named.values()) == set(margins.MARGINS) and len(margins.MARGINS) == len(named)
+    assert all(margin.says and margin.why and margin.of for margin in margins.MARGINS)
+    assert {m.size for n, m in named.items() if n != "GATE"} == {0.1, 0.5}
+
+
+def test_bounds_say_what_they_are_shares_of() -> None:
+    two = agents(a=near(8.0), b=near(4.0))
+    gap = "the gap between the best possible with and without episodic memory"
+    widely = claims.outperforms(two, "a", "b", OPTIMUM, margins.WIDELY, paper="p", section="4.9")
+    assert widely.bound == f"at least 2.000: half of {gap}"
+    assert (widely.claim[:18], widely.paper, widely.section) == ("a widely outperfor", "p", "4.9")
+    assert claims.no_better(two, "b", "a", OPTIMUM).bound == f"at most 0.400: a tenth of {gap}"
+    assert [c.section for c in claims.of_section("4.2", [widely])] == ["4.2"]
+    json.dumps(widely.as_row(), allow_nan=False)
+
+
+def test_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    def check(name: str, value: float, ci95: Any, p: float, paper: str = "") -> Check:
+        evidence = Evidence(value, ci95, p / 2, 1 - p / 2, 3)
+        return Check(name, evidence, Region(low=1.0), "at least 1", "4.2", paper)
+
+    found = [
+        check("ours", 2.0, None, 1.0),
+        check("the first", 2.0, [1.5, 2.5], 0.01, "they say"),
+        check("the second", 0.5, [0.2, 0.8], 0.02, "they say"),
     ]
+    print_checks(with_verdicts([each.as_row() for each in found]))
+    print_alarms(["impossible"])
+    assert capsys.readouterr().out.splitlines() == [
+        "the paper, section 4.2",
+        "supported: the first: 2.000 [1.500, 2.500], claimed at least 1;"
+        " p = .01, after Holm p = .02",
+        "contradicted: the second: 0.500 [0.200, 0.800], claimed at least 1;"
+        " p = .02, after Holm p = .02",
+        "our own claims",
+        "undecided: ours: 2.000 (one seed cannot tell), claimed at least 1; p = 1",
+        "ALARM: impossible",
+    ]
+
+
+# Alarms
+
+
+@pytest.mark.parametrize(
+    ("reward", "alarmed"),
+    [
+        (over_seeds([4.5, 4.6, 4.7]), False),  # .2 above, with a standard error of .058
+        (over_seeds([4.6, 4.65, 4.7]), True),  # .25 above, with one of .029
+        (over_seeds([4.6, 4.65, 4.7], error=0.07), False),  # which its evaluation alone exceeds
+        (over_seeds([4.6, 4.65, 4.7], error=0.06), True),
+        (over_seeds([4.65], error=0.06), True),
+        (over_seeds([4.65]), False),  # who knows
+        (over_seeds([4.3, 4.3, 4.4]), False),
+    ],
+)
+def test_more_than_is_possible_by_four_standard_errors(reward: Any, alarmed: bool) -> None:
+    found = claims.alarms(agents(l2rl=reward), OPTIMUM, {"l2rl": 4.4})
+    assert bool(found) == alarmed
+    assert claims.alarms(agents(l2rl=reward), OPTIMUM, {"l2rl": None}) == []
+    assert claims.alarms(agents(l2rl=reward), OPTIMUM, {}) == []
+
+
+def test_an_alarm_in_words() -> None:
+    (said,) = claims.alarms(agents(l2rl=over_seeds([4.65], 0.05)), OPTIMUM, {"l2rl": 4.4})
+    assert said == (
+        "l2rl earns 4.6500, 5.0 standard errors above the best that is possible (4.4000):"
+        " look for a bug in the task, the agent or the optimum"
+    )
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_alarms_of_what_each_kind_of_agent_cannot_earn(name: str) -> None:
+    """Whoever remembers may earn more than is possible without, and nobody more than with."""
+    measured: Any = {
+        "agents": agents(
+            epl2rl=near(7.9), epl2rl_input=near(8.1), l2rl=near(4.1), l2rl_context=near(3.9)
+        ),
+        "optimum": {"without_memory": 4.0, "with_memory": 8.0, "own_memory": 6.0},
+        "baselines": {},
+    }
+    found = conclude(replace(EXPERIMENTS[name], checks=no_checks), measured)
+    assert [alarm.partition(" ")[0] for alarm in found["alarms"]] == ["epl2rl-input", "l2rl"]
+    shares = {n: agent["share_of_ceiling"] for n, agent in found["agents"].items()}
+    expected = {"epl2rl": 7.9 / 8, "epl2rl-input": 8.1 / 8, "l2rl": 4.1 / 4, "l2rl-context": 0.975}
+    assert shares == pytest.approx(expected)
+
+
+def test_without_an_optimum_nothing_is_claimed() -> None:
+    regret = {"by_exposure": {"regret": columns(4.6, 1.2)}}
+    measured: Any = {
+        "agents": {"epl2rl": {"reward": near(8.0), **regret}},
+        "optimum": {"unavailable": "too large"},
+        "baselines": {},
+    }
+    found = conclude(EXPERIMENTS["barcode-bandits"], measured)
+    assert not found["checks"] and not found["alarms"]
+    assert found["agents"]["epl2rl"]["share_of_ceiling"] is None
