@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from reinstate.analysis.intervals import evaluation_error, over_seeds
 from reinstate.analysis.results import CheckRow
 from reinstate.analysis.verdicts import (
     ALPHA,
@@ -24,6 +25,7 @@ from reinstate.analysis.verdicts import (
     judge_rate,
     with_verdicts,
 )
+from reinstate.experiments import claims
 from reinstate.experiments.base import Check
 
 REPETITIONS = 20_000
@@ -233,3 +235,24 @@ def test_holm_keeps_the_error_of_all_claims_together(n: int, true: int) -> None:
     at_least_one = [np.mean((each[true:] <= ALPHA).any(axis=0)) for each in (p, adjusted)]
     assert at_least_one[0] > 0.28  # each alone
     assert at_least_one[1] <= ALPHA + 4 * math.sqrt(ALPHA / repetitions)
+
+
+@every_n
+def test_false_alarms_are_rare_with_the_evaluation_s_own_error(n: int) -> None:
+    """Agents that earn the very best on average, judged on ten epochs: all spread is luck."""
+    epochs = 10
+    rewards = normal(n, epochs, REPETITIONS)
+    means = rewards.mean(axis=1)
+    spread = means.std(axis=0, ddof=1) / math.sqrt(n)
+    error = np.sqrt(np.sum(rewards.var(axis=1, ddof=1) / epochs, axis=0)) / n
+    alarm = means.mean(axis=0) > claims.ALARM * np.maximum(spread, error)
+    assert alarm.mean() < 0.0005
+    if n == 3:  # seeds that happen to agree would else raise one
+        assert np.mean(means.mean(axis=0) > claims.ALARM * spread) == pytest.approx(
+            0.029, abs=0.005
+        )
+    for each in [*np.flatnonzero(alarm), *range(20)]:
+        one = rewards[:, :, each]
+        summary: Any = over_seeds(one.mean(axis=1) + 5, evaluation_error(one))
+        found = claims.alarms({"l2rl": {"reward": summary}}, {}, {"l2rl": 5.0})
+        assert bool(found) == alarm[each]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from made_up import columns, judged, near
+from made_up import judged, near
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.verdicts import Evidence, Region, with_verdicts
 from reinstate.cli.tables import print_alarms, print_checks
@@ -198,12 +198,12 @@ def test_every_experiment_alarms_of_what_each_kind_of_agent_cannot_earn(name: st
 
 
 def test_without_an_optimum_nothing_is_claimed() -> None:
-    regret = {"by_exposure": {"regret": columns(4.6, 1.2)}}
+    cued = {"reward": near(0.7), "cued": near(0.7)}
     measured: Any = {
-        "agents": {"epl2rl": {"reward": near(8.0), **regret}},
-        "optimum": {"unavailable": "too large"},
+        "agents": {"l2rl-context": cued, "epl2rl-input": dict(cued)},
+        "optimum": {"unavailable": "cues are not drawn uniformly"},
         "baselines": {},
     }
-    found = conclude(EXPERIMENTS["barcode-bandits"], measured)
+    found = conclude(EXPERIMENTS["two-step"], measured)
     assert not found["checks"] and not found["alarms"]
-    assert found["agents"]["epl2rl"]["share_of_ceiling"] is None
+    assert found["agents"]["l2rl-context"]["share_of_ceiling"] is None
