@@ -12,11 +12,15 @@ from report.reading import Element, read
 from report.recorded import COMPOSITIONAL, EVIL, broken_pages, page_from, places, short
 
 EPL2RL = COMPOSITIONAL["agents"]["epl2rl"]
+BEST = "best with memory (a bound)"
 NEW = ("probes", "r_by_trial", "first_pull", "by_queried")
 
 
 def stimuli() -> dict[str, Any]:
-    return copy.deepcopy(COMPOSITIONAL)
+    """Results of one agent that remembers, and of one that does not."""
+    results: dict[str, Any] = copy.deepcopy(COMPOSITIONAL)
+    results["agents"] = {name: results["agents"][name] for name in ("epl2rl", "l2rl-context")}
+    return results
 
 
 def charts_under(page: Element) -> dict[str, list[Element]]:
@@ -50,11 +54,11 @@ def test_reward_as_trained_and_under_each_probe(charts: dict[str, list[Element]]
     assert [li.text for li in chart.all("li")] == ["epL2RL"]
     lines = [row for row in chart.one("table").rows() if row[0].startswith("line: ")]
     known = COMPOSITIONAL["reference_lines"]
-    names = ("best with memory", "best without episodic memory")  # chance is far below
+    names = (BEST, "best without episodic memory")  # chance is far below
     assert lines == [[f"line: {name}", number(known[name])] for name in names]
     words = chart.one("desc").text
     assert f"memory misfiled {number(rewards['memory misfiled']['mean'])}" in words
-    assert f"best with memory, {number(known['best with memory'])}" in words
+    assert f"{BEST}, {number(known[BEST])}" in words
     assert "stored under another stimulus" in chart.one("figcaption").text
 
 
@@ -90,7 +94,7 @@ def test_the_gate_is_a_line_an_exposure(charts: dict[str, list[Element]]) -> Non
 
 def test_regret_by_the_better_known_and_by_the_queried(charts: dict[str, list[Element]]) -> None:
     learning, known, queried = charts["Learning, and what came of it"]
-    agents = list(COMPOSITIONAL["agents"].values())
+    agents = list(stimuli()["agents"].values())
     for chart, name in ((known, "by_exposure"), (queried, "by_queried")):
         summaries = [agent[name]["regret"] for agent in agents]
         assert rows_of(chart) == {
