@@ -1,0 +1,91 @@
+"""Charts of choices, of searches, and of ways through a maze."""
+
+from typing import Any
+
+import numpy as np
+
+from figures.test_builders import document, lines_of
+from reinstate.analysis.intervals import over_seeds
+from reinstate.figures import choices
+from reinstate.figures.mazes import trajectories
+from reinstate.figures.search import search_panels
+
+# Choices
+
+
+def test_choice_weights_of_agents_side_by_side() -> None:
+    group = {"uncued": {"IMF": over_seeds([0.1, 0.3]), "IMB": over_seeds([1.0, 3.0])}}
+    agents = {name: {"choices": {"group": group}} for name in ("epl2rl", "l2rl")}
+    (chart,) = choices.choice_weights(document(agents))
+    assert chart.of == "uncued episodes" and chart.lines == [("", 0.0)]
+    assert list(chart.categories) == ["IMF", "IMB", "bias", "persev."]
+    assert lines_of(chart) == {"epL2RL": [0.2, 2.0], "L2RL": [0.2, 2.0]}
+    assert chart.series[1].per_seed == [(0.1, 1.0), (0.3, 3.0)]
+
+
+def test_stay_probabilities_with_a_point_per_participant() -> None:
+    people = [[0.9, 0.2, None, 0.8], [0.7, 0.4, 0.3, 0.6]]  # the first never met the third
+    panel = {"mean": [0.8, 0.3, 0.3, 0.7], "ci95": [[0.7, 0.9], [0.2, 0.4], None, [0.6, 0.8]]}
+    stay = {"episodic": {**panel, "per_participant": people}}
+    (chart,) = choices.stay(document({"epl2rl": {"choices": {"stay": stay}}}))
+    own, companion = chart.series
+    assert own.per_seed == people and own.ci95 == [(0.7, 0.9), (0.2, 0.4), None, (0.6, 0.8)]
+    assert chart.of == "cued episode" and list(companion.y) == [0.84, 0.30, 0.35, 0.72]
+
+
+def a_milestone(epoch: int, weight: float) -> dict[str, Any]:
+    names = ("IMF", "IMB", "EMF", "EMB")
+    cued = {n: over_seeds(i * weight + np.array([-0.1, 0.1])) for i, n in enumerate(names)}
+    return {"epoch": epoch, "weights": {"cued": cued}}
+
+
+def test_weights_while_an_agent_learns() -> None:
+    agent = {"milestones": [a_milestone(5, 0.1), a_milestone(100, 0.5)]}
+    agents = {"epl2rl": {**agent, "r_gate": over_seeds([0.2])}, "l2rl": agent}
+    (chart,) = choices.weights_in_training(document(agents))  # L2RL recalls nothing
+    assert lines_of(chart) == {"IMF": [0, 0], "IMB": [0.1, 0.5], "EMF": [0.2, 1], "EMB": [0.3, 1.5]}
+    assert np.round(np.array(chart.series[3].per_seed, float), 6).tolist() == [
+        [0.2, 1.4],
+        [0.4, 1.6],
+    ]
+    classic = {"milestones": [{"epoch": 5, "weights": {}}], "r_gate": over_seeds([0.2])}
+    assert choices.weights_in_training(document({"epl2rl": classic})) == []
+
+
+# Search and mazes
+
+
+def test_searches_mark_the_preset_the_best_and_what_failed() -> None:
+    def trial(number: int, rate: float, discount: float, *rewards: float | None) -> dict[str, Any]:
+        setting = {"learning_rate": rate, "entropy_cost": 0.1, "discount": discount}
+        agents = dict(zip(("l2rl", "epl2rl"), ({"reward": r} for r in rewards), strict=False))
+        return {"number": number, "setting": {**setting, "value_cost": 0.5}, "agents": agents}
+
+    trials = [trial(0, 0.01, 0.8, 1.0, 2.0), trial(1, 0.1, 0.9, None), trial(2, 0.001, 0.8, 3.0)]
+    found = {"trials": trials, "standing": {"l2rl": 1, "epl2rl": 1}, "agent": "l2rl"}
+    rate, _, discount, _ = search_panels({**found, "best": {"number": 2}})
+    assert rate.log_x and lines_of(rate) == {
+        "L2RL": [1.0, 3.0],
+        "epL2RL": [2.0],
+        "best for L2RL": [3.0],
+        "preset": [1.0, 2.0],
+        "failed": [None],
+    }
+    assert list(rate.series[-1].x) == [0.1]
+    assert list(discount.categories) == ["0.8", "0.9"]
+    assert [round(x) for x in discount.series[0].x] == [0, 0] and discount.series[0].x[0] < 0
+    assert rate.y_range == discount.y_range
+
+
+def test_trajectories_are_of_epl2rl_or_else_of_the_first_agent() -> None:
+    def agent(goal: int) -> dict[str, Any]:
+        return {"maze": {"trajectories": [{"goal": goal, "first": [0, 1], "second": [0]}]}}
+
+    agents = {"l2rl": agent(1), "epl2rl": agent(2)}
+    settings = {"task": {"height": 2, "width": 3}}
+    (drawing,) = trajectories(document(agents, settings=settings))
+    assert (drawing.height, drawing.width, drawing.pairs[0]["goal"]) == (2, 3, 2)
+    del agents["epl2rl"]
+    (drawing,) = trajectories(document(agents, settings=settings))
+    assert drawing.pairs[0]["goal"] == 1
+    assert trajectories(document(agents)) == []
