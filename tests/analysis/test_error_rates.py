@@ -247,10 +247,9 @@ def test_false_alarms_are_rare_with_the_evaluation_s_own_error(n: int) -> None:
     error = np.sqrt(np.sum(rewards.var(axis=1, ddof=1) / epochs, axis=0)) / n
     alarm = means.mean(axis=0) > claims.ALARM * np.maximum(spread, error)
     assert alarm.mean() < 0.0005
-    if n == 3:  # seeds that happen to agree would else raise one
-        assert np.mean(means.mean(axis=0) > claims.ALARM * spread) == pytest.approx(
-            0.029, abs=0.005
-        )
+    if n == 3:  # judged by their spread alone, seeds that happen to agree would raise many
+        many = np.mean(means.mean(axis=0) > claims.ALARM * spread)
+        assert many == pytest.approx(0.029, abs=0.005)
     for each in [*np.flatnonzero(alarm), *range(20)]:
         one = rewards[:, :, each]
         summary: Any = over_seeds(one.mean(axis=1) + 5, evaluation_error(one))
