@@ -69,11 +69,15 @@ def _against(values: Any, end: float) -> tuple[float, float]:
     """Return p of two tests: that the mean is not above `end`, and that it is not below."""
     if math.isinf(end):
         return (0.0, 1.0) if end < 0 else (1.0, 0.0)
-    apart, error = float(values.mean()) - end, float(values.std(ddof=1)) / math.sqrt(len(values))
-    if error <= 1e-12 * max(abs(end), 1.0):  # equal seeds: the side alone decides
-        apart, error = (0.0 if abs(apart) < 1e-9 else apart * math.inf), 1.0
-    t = apart / error
-    return float(stats.t.sf(t, len(values) - 1)), float(stats.t.cdf(t, len(values) - 1))
+    n, apart = len(values), float(values.mean()) - end
+    error = float(values.std(ddof=1)) / math.sqrt(n)
+    if error > 1e-12 * max(abs(end), 1.0):
+        return float(stats.t.sf(apart / error, n - 1)), float(stats.t.cdf(apart / error, n - 1))
+    if abs(apart) < 1e-9:
+        return 0.5, 0.5
+    # Equal seeds have no spread for t: that all lie on one side is a sign test.
+    one_side = 0.5**n
+    return (one_side, 1 - one_side) if apart > 0 else (1 - one_side, one_side)
 
 
 def judge_rate(hits: Sequence[bool], region: Region) -> Evidence:
