@@ -93,13 +93,19 @@ def test_it_is_reproduced_and_reported(said: tuple[Path, list[list[Any]]]) -> No
     folder, ((code, out, _), (solved, optimum, _), (shown, *_)) = said[0], said[1][4:7]
     assert code == solved == shown == 0
     results = json.loads(out)
-    assert [check["holds"] for check in results["checks"]] == [True, True]
+    claims = [(check["claim"], check["region"]) for check in results["checks"]]
+    assert claims == [
+        (f"{name} guesses no more than it may", [None, 3]) for name in ("gru", "l2rl")
+    ]
+    assert all(check["verdict"] in ("supported", "undecided") for check in results["checks"])
+    assert results["alarms"] == []
     assert json.loads(optimum)["optimum"] == {"chance": 0.75, "known": 3.0}
     for name in ("gru", "l2rl"):
         agent = results["agents"][name]
         assert agent["share_of_ceiling"] == pytest.approx(agent["reward"]["mean"] / 3)
     page = (folder / "page.html").read_text()
     assert "A number to guess" in page and "gru" in page
+    assert "Our own claims, which the paper does not make" in page
     assert (folder / "found" / "training-curves.png").exists()
 
 
