@@ -1,0 +1,251 @@
+"""Bad input: one line on stderr, exit status 2, and nothing written."""
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reinstate.cli.parsing import peek
+from reinstate.runs.run import Run
+from reinstate.settings import to_dict
+from spoken import Command, Said, assert_refused
+from tiny import OPTIONS, TINY, contents, trained_run
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("trian barcode-bandits", "unknown verb 'trian': did you mean train?"),
+        ("xyz", "unknown verb 'xyz': known: reproduce, train, evaluate, report"),
+        ("--jsn", "unknown verb '--jsn'"),
+        ("--version extra", "unknown verb '--version'"),
+        (
+            "--tyro-write-completion",
+            "use reinstate --tyro-write-completion SHELL FILE, with one",
+        ),
+        ("--tyro-print-completion ksh", "SHELL, with one of bash, zsh, fish, tcsh"),
+        # Verbs that were flags
+        ("fit-choices --example x.csv", "--example is a verb of its own now: reinstate example-ch"),
+        ("fit-choices --recovery=r", "--recovery=r is a verb of its own now: reinstate recover-ch"),
+        (
+            "report r --inputs",
+            "--inputs is a verb of its own now: reinstate memory-as-input RESULTS",
+        ),
+        ("train", "train needs an experiment first: reinstate train … (known: barcode-bandits, "),
+        ("reproduce --seeds 2", "reproduce needs an experiment first"),
+        ("evaluate", "evaluate needs RUN first (see reinstate evaluate --help)"),
+        ("evaluate --json", "evaluate needs RUN first"),
+        ("evaluate a b", "Unrecognized options: b (see reinstate evaluate --help)"),
+        ("evaluate nowhere", "nowhere holds no run: it has no config.json"),
+        ("evaluate .", ". holds no run"),
+        ("list --jsn", "Unrecognized options: --jsn; did you mean --json? (see reinstate list --h"),
+        ("train barcode-bandit", "unknown experiment 'barcode-bandit': did you mean barcode-bandi"),
+        ("train zzz", "unknown experiment 'zzz': known: barcode-bandits"),
+        ("train barcode-bandits --memory-kind dn", "unknown memory 'dn': did you mean dnd?"),
+        ("train barcode-bandits --track tensorbord", "unknown sink 'tensorbord': did you mean ten"),
+        ("train barcode-bandits --agent epl2r", "unknown agent 'epl2r': did you mean epl2rl?"),
+        ("train barcode-bandits --agent", "Missing value for argument '--agent'"),
+        ("train barcode-bandits --preset quikc", "unknown preset 'quikc': did you mean quick?"),
+        ("train barcode-bandits --preset=papr", "unknown preset 'papr': did you mean paper?"),
+        ("reproduce barcode-bandits --preset qick", "unknown preset 'qick': did you mean quick?"),
+        ("reproduce barcode-bandits --agents l2rl nobody", "unknown agent 'nobody'"),
+        ("reproduce barcode-bandits --agents", "--agents needs at least one name"),
+        ("train barcode-bandits extra", "Unrecognized options: extra"),
+        ("train barcode-bandits --task.num-arm 3", "did you mean --task.num-arms?"),
+        ("train barcode-bandits --task.num-arms three", "(see reinstate train --help)"),
+        ("train barcode-bandits --task.num-arms 2.5", "--task.num-arms"),
+        ("train barcode-bandits --task.num-arms", "Missing value for argument '--task.num-arms'"),
+        ("train barcode-bandits --task.process bog", "Expected one of ('bag', 'urn')"),
+        ("optimum", "optimum needs an experiment first: reinstate optimum … (known: barcode-ban"),
+        ("optimum water-mase", "unknown experiment 'water-mase': did you mean water-maze?"),
+        ("optimum water-maze --task.hight 3", "did you mean --task.height?"),
+        (
+            "optimum two-step --task.p-common 1.3",
+            "p_common must be a probability between 0 and 1, not 1.3",
+        ),
+        ("watch", "watch needs {water-maze} and RUN first (see reinstate watch --help)"),
+        ("watch water-maze", "watch needs RUN first (see reinstate watch --help)"),
+        ("watch water-mze x", "invalid choice 'water-mze'"),
+        ("watch water-maze nowhere", "nowhere holds no run"),
+        ("watch water-maze nowhere --speed 0", "speed must be positive, not 0"),
+        ("train water-maze --task.height 3 --task.width 3", "9 cells cannot give 10 contexts"),
+        # Settings that cannot work
+        ("train barcode-bandits --task.barcode-length 3", "raise barcode_length to 4 or more"),
+        (
+            "train barcode-bandits --task.barcode-length 31",
+            "barcode_length must be 1 to 30, not 31",
+        ),
+        ("reproduce barcode-bandits --task.num-arms 11", "10 contexts are too few for 11 arms"),
+        ("train barcode-bandits --task.num-arms 0", "num_arms must be positive, not 0"),
+        ("train barcode-bandits --task.pulls -1", "pulls must be positive, not -1"),
+        ("train barcode-bandits --task.repeats 0", "repeats must be positive, not 0"),
+        ("train barcode-bandits --task.num-contexts 0", "must be positive, not 0"),
+        ("train barcode-bandits --task.p-good 1.5", "p_good must be a probability"),
+        ("train barcode-bandits --task.process urn --task.alpha 0", "alpha must be positive"),
+        ("train barcode-bandits --network.hidden-size 0", "hidden_size must be positive, not 0"),
+        ("train barcode-bandits --memory.k 101", "k = 101 neighbours need as many slots"),
+        ("train barcode-bandits --memory.capacity 0", "capacity must be positive, not 0"),
+        ("train barcode-bandits --learner.lanes 0", "lanes must be positive, not 0"),
+        ("train barcode-bandits --learner.epochs 0", "epochs must be positive, not 0"),
+        ("train barcode-bandits --learner.learning-rate nan", "learning_rate must be positive"),
+        ("train barcode-bandits --learner.episodes-per-update 7", "must divide the epoch's 100"),
+        ("train barcode-bandits --evaluation.epochs 0", "epochs must be positive, not 0"),
+        ("train barcode-bandits --evaluation.seed 1", "evaluation.seed 1 is a training seed"),
+        ("train barcode-bandits --seeds 0", "seeds must be positive, not 0"),
+        ("train barcode-bandits --first-seed -1", "first_seed must lie between 0 and"),
+        ("train barcode-bandits --checkpoint-every 0", "checkpoint_every must be positive, not 0"),
+    ],
+)
+def test_a_mistake_is_one_line(command: Command, tmp_path: Path, line: str, message: str) -> None:
+    assert_refused(command(line), message)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("columns", ["30", "200"])
+def test_a_mistake_is_one_line_in_any_terminal(
+    command: Command, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    said = command("train barcode-bandits --learner.lane 3")
+    assert_refused(said, "; did you mean --learner.lanes?")
+
+
+@pytest.mark.parametrize("verb", ["train", "reproduce"])
+def test_out_that_is_taken(command: Command, tmp_path: Path, verb: str) -> None:
+    trained_run(tmp_path / "run")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("years of work")
+    before = contents(tmp_path)
+    for out, message in (
+        ("run", "run already holds a run" if verb == "train" else "run is not empty"),
+        ("full", "full is not empty"),
+        ("full/thesis.tex", "full/thesis.tex is a file: choose another --out"),
+        ("full/thesis.tex/x", "Not a directory"),
+    ):
+        assert_refused(command(f"{verb} barcode-bandits --out {out} {OPTIONS}"), message)
+    assert contents(tmp_path) == before
+
+
+def test_resume_with_other_settings(command: Command, tmp_path: Path) -> None:
+    trained_run(tmp_path / "x")
+    before = contents(tmp_path)
+    line = f"train barcode-bandits --out x --resume {OPTIONS}"
+    said = command(f"{line} --learner.epochs 9 --agent l2rl")
+    assert_refused(said, "(agent: epl2rl → l2rl; settings.learner.epochs: 4 → 9)")
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("verb", ["train", "reproduce"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS])
+def test_a_disk_that_cannot_be_written(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, number: int
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync" if number == errno.ENOSPC else "mkdir", refuse)
+    said = command(f"{verb} barcode-bandits --out x {OPTIONS}")
+    assert_refused(said, f"{os.strerror(number)}; what was saved before is kept")
+    assert contents(tmp_path) == {}
+
+
+def test_a_folder_that_cannot_be_read(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "x")
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    said = command(f"train barcode-bandits --out x {OPTIONS}")
+    assert_refused(said, "Permission denied: 'x'")
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def make_foreign(path: Path) -> None:
+    path.write_bytes(b"PK\x03\x04 a zip, or whatever")
+
+
+@pytest.mark.parametrize("spoil", [truncate, make_foreign])
+@pytest.mark.parametrize(
+    "line", ["evaluate x", f"train barcode-bandits --out x --resume {OPTIONS}"]
+)
+def test_a_spoilt_checkpoint(
+    command: Command, tmp_path: Path, spoil: Callable[[Path], None], line: str
+) -> None:
+    spoil(trained_run(tmp_path / "x").path / "checkpoints" / "epoch-00004.safetensors")
+    before = contents(tmp_path)
+    assert_refused(command(line), "x/checkpoints/epoch-00004.safetensors cannot be read")
+    assert contents(tmp_path) == before
+
+
+def rewrite_config(run: Run, **changes: Any) -> None:
+    path = run.path / "config.json"
+    saved = json.loads(path.read_text())
+    saved["config"].update(changes)
+    path.write_text(json.dumps(saved))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"agent": "l2rl"}, "is of another agent or other settings"),
+        ({"agent": "l2r"}, "unknown agent 'l2r': did you mean l2rl?"),
+        ({"agent": None}, "unknown agent 'None'"),
+        ({"experiment": "chess"}, "unknown experiment 'chess'"),
+        ({"settings": {}}, "settings has missing fields: evaluation, first_seed"),
+        ({"settings": {**to_dict(TINY), "seeds": "2"}}, "settings.seeds must be int, not '2'"),
+        ({"settings": {**to_dict(TINY), "seeds": 3}}, "is of another agent or other settings"),
+    ],
+)
+def test_evaluate_a_run_of_something_else(
+    command: Command, tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    rewrite_config(trained_run(tmp_path / "x"), **changes)
+    before = contents(tmp_path)
+    assert_refused(command("evaluate x"), message)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--seed 0", "evaluation.seed 0 is a training seed"),
+        ("--epochs 0", "epochs must be positive, not 0"),
+        ("--epoch 5", "did you mean --epochs?"),
+        ("--checkpoint nowhere", "nowhere is no file: name a checkpoint of the run"),
+        ("--checkpoint x", "x is no file: name a checkpoint of the run"),
+        ("--record x/config.json", "x/config.json exists: choose another --record"),
+    ],
+)
+def test_mistakes_in_evaluate(command: Command, tmp_path: Path, flags: str, message: str) -> None:
+    trained_run(tmp_path / "x")
+    before = contents(tmp_path)
+    assert_refused(command(f"evaluate x {flags}"), message)
+    assert contents(tmp_path) == before
+
+
+def test_evaluate_an_untrained_run(command: Command, tmp_path: Path) -> None:
+    for path in (trained_run(tmp_path / "x").path / "checkpoints").iterdir():
+        path.unlink()
+    assert_refused(command("evaluate x"), "x has no checkpoint yet: train it first")
+
+
+def test_an_interrupt_is_no_traceback(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("reinstate.cli.train.start_run", interrupt)
+    assert command("train barcode-bandits") == Said(130, "", "reinstate: interrupted\n")
+
+
+def test_peek() -> None:
+    assert peek([], "--agent", "a") == "a"
+    assert peek(["--agent", "b"], "--agent", "a") == "b"
+    assert peek(["--x", "--agent=b"], "--agent", "a") == "b"
+    assert peek(["--agent", "b", "--agent", "c"], "--agent", "a") == "c"
+    assert peek(["--agents", "b"], "--agent", "a") == "a"
