@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 from reinstate import files
 from reinstate.errors import UserError
 from reinstate.evaluation import Record
-from reinstate.files import read_json, require_empty, write_atomically, write_json
+from reinstate.files import require_empty
 from reinstate.runs import run as runs
 from reinstate.runs.run import FORMAT, Run, load_checkpoint, write_record
 from reinstate.tasks.water_maze import MazeTrace
@@ -42,58 +42,6 @@ def a_state(seed: int = 0) -> State:
 
 def raise_full(*_: Any, **__: Any) -> Any:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-# Files
-
-
-def test_write_atomically(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "folder" / "file"
-    write_atomically(path, b"one")
-    write_atomically(path, b"two")
-    assert contents(tmp_path) == {str(path): b"two"}
-
-
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-@pytest.mark.parametrize("there", [True, False])
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, there: bool
-) -> None:
-    path = tmp_path / "file"
-    if there:
-        write_atomically(path, b"old")
-    monkeypatch.setattr(os, step, raise_full)
-    with pytest.raises(UserError, match=f"cannot write {path}: No space left on device"):
-        write_atomically(path, b"new")
-    assert contents(tmp_path) == ({str(path): b"old"} if there else {})
-
-
-def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(_: int) -> None:
-        raise KeyboardInterrupt
-
-    path = tmp_path / "file"
-    write_atomically(path, b"old")
-    monkeypatch.setattr(os, "fsync", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        write_atomically(path, b"new")
-    assert contents(tmp_path) == {str(path): b"old"}
-
-
-def test_json_round_trip_and_its_errors(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    write_json(path, {"γ": [0.1, None, True]})
-    assert read_json(path) == {"γ": [0.1, None, True]}
-    path.write_text('{"half": ')
-    with pytest.raises(UserError, match=r"a\.json cannot be read"):
-        read_json(path)
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(UserError, match=r"a\.json cannot be read"):
-        read_json(path)
-    with pytest.raises(UserError, match=r"b\.json does not exist"):
-        read_json(tmp_path / "b.json")
 
 
 def test_a_record_is_a_plain_npz_with_dotted_names(tmp_path: Path) -> None:
