@@ -5,21 +5,27 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from readme_tables import trained_before
 from recorded import command_of
 from reinstate import cli
-from reinstate.analysis.results import Results, read_document
+from reinstate.analysis.intervals import evaluation_error
+from reinstate.analysis.results import read_results
 from reinstate.experiments import EXPERIMENTS
-from reinstate.experiments.memory_as_input import GOOD, gain
+from reinstate.experiments.margins import FAILS
 from reinstate.files import read_json
 from reinstate.report.whole_paper import summarise
+from reinstate.runs.compare import compare
 from reinstate.runs.provenance import repeatable
 from reinstate.settings import Settings, completed, differences, to_dict
 from reinstate.tuning.ranges import preset_candidate
 
 RESULTS = Path(__file__).parents[1] / "results"
+FOLDERS = (".", "replicate")  # the record, and the same on other seeds
+# Settings that say how much is played, or how it is compiled, and not what.
+HOW_MUCH = ("seeds", "learner.lanes", "learner.unroll", "evaluation.epochs")
 
 
 def recorded(name: str) -> Any:
@@ -30,22 +36,67 @@ def paper(name: str) -> Settings:
     return EXPERIMENTS[name].preset("paper")
 
 
-def settings_of(name: str, file: str) -> Any:
-    return completed(EXPERIMENTS[name].world, recorded(f"{name}/{file}")["settings"])
+def settings_of(name: str, file: str, folder: str = ".") -> Any:
+    return completed(EXPERIMENTS[name].world, recorded(f"{folder}/{name}/{file}")["settings"])
 
 
-def test_the_summary_is_that_of_the_recorded_results() -> None:
-    found = {name: recorded(f"{name}/results.json") for name in EXPERIMENTS}
-    summary, made = recorded("summary.json"), summarise(found, "")
+def first_seed(folder: str) -> int:
+    """The first seed, which is the same one in every experiment."""
+    firsts = {settings_of(name, "results.json", folder)["first_seed"] for name in EXPERIMENTS}
+    (first,) = firsts
+    return int(first)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_summary_is_that_of_the_recorded_results(folder: str) -> None:
+    found = {name: recorded(f"{folder}/{name}/results.json") for name in EXPERIMENTS}
+    summary, made = recorded(f"{folder}/summary.json"), summarise(found, "")
     for part in ("experiments", "totals"):
         assert summary[part] == made[part]
-    assert repeatable(summary["command"]) == "reinstate reproduce all --preset paper"
+    first = first_seed(folder)
+    replicate = f" --first-seed {first}" if first else ""
+    assert repeatable(summary["command"]) == f"reinstate reproduce all --preset paper{replicate}"
 
 
-def test_the_whole_paper_took_less_than_a_quarter_of_an_hour() -> None:
-    before = sum(trained_before(recorded(f"{name}/results.json")) for name in EXPERIMENTS)
-    assert recorded("summary.json")["totals"]["seconds"] + before < 15 * 60
+def test_the_whole_paper_takes_less_than_twenty_minutes() -> None:
+    """On one H200; what a call before the one that finished had trained counts as well."""
+    found = [recorded(f"{name}/results.json") for name in EXPERIMENTS]
+    before = sum(trained_before(results) for results in found)
+    assert recorded("summary.json")["totals"]["seconds"] + before < 20 * 60
+    assert all("H200" in results["device"] for results in found)
+
+
+def test_the_quick_preset_takes_less_than_forty_minutes() -> None:
     assert recorded("quick/summary.json")["totals"]["seconds"] < 40 * 60
+
+
+def test_no_verdict_flips_in_the_replicate() -> None:
+    found = compare(RESULTS, RESULTS / "replicate")
+    assert not [each for each in found.claims if each.flips]
+    # What the replicate does not judge is about agents that were not trained again.
+    alone = [claim.split(": ") for claim in found.only_first]
+    for name, claim in alone:
+        agents = recorded(f"replicate/{name}/results.json")["agents"]
+        assert claim.split(" ")[0] in recorded(f"{name}/results.json")["agents"].keys() - agents
+    assert found.only_second == []
+    assert len(found.claims) + len(alone) == sum(
+        len(recorded(f"{name}/results.json")["checks"]) for name in EXPERIMENTS
+    )
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_record_and_replicate_share_no_seed(name: str) -> None:
+    seeds = []
+    for folder in FOLDERS:
+        results = recorded(f"{folder}/{name}/results.json")
+        lists = [agent["seeds"] for agent in results["agents"].values()]
+        assert lists == [lists[0]] * len(lists)  # agents are paired by seed
+        settings = results["settings"]
+        first, count = settings["first_seed"], settings["seeds"]
+        assert lists[0] == list(range(first, first + count))
+        assert settings["evaluation"]["seed"] not in lists[0]
+        seeds.append({*lists[0]})
+    assert not seeds[0] & seeds[1]
 
 
 def test_records_name_no_folder_of_the_machine_that_made_them() -> None:
@@ -64,7 +115,7 @@ def test_recorded_commands_are_still_understood() -> None:
 
 def test_recorded_results_name_where_they_come_from() -> None:
     for path in RESULTS.glob("*/results.json"):
-        results = read_document(Results, path)
+        results = read_results(path)
         for name in ("command", "version", "commit", "device", "jax", "preset", "settings"):
             assert results.get(name), f"{path} lacks {name}"
 
@@ -79,7 +130,34 @@ def test_both_presets_judge_the_same_claims() -> None:
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_results_are_of_the_preset(name: str) -> None:
-    assert not differences(settings_of(name, "results.json"), to_dict(paper(name)))
+    preset = to_dict(paper(name))
+    assert not differences(preset, settings_of(name, "results.json"))
+    (other,) = differences(preset, settings_of(name, "results.json", "replicate"))
+    assert re.fullmatch(r"first_seed: 0 → \d+", other)
+    agents = recorded(f"{name}/results.json")["agents"]
+    assert {*agents} == {*EXPERIMENTS[name].agents}
+
+
+def test_there_are_seeds_enough() -> None:
+    """Ten in Experiments 1 to 4, thirty in 5, twenty where some seeds learn and others do not."""
+    seeds = {name: paper(name).seeds for name in EXPERIMENTS}
+    assert min(seeds.values()) >= 10 and seeds["two-step"] >= 30
+    bimodal = ("barcode-bandits", "omniglot-bandits", "water-maze")
+    assert min(seeds[name] for name in bimodal) >= 20
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_evaluations_own_error_is_recorded(name: str) -> None:
+    """No interval is narrower, and means over epochs let anyone compute it again."""
+    results = recorded(f"{name}/results.json")
+    for agent in results["agents"].values():
+        by_epoch, reward = agent["reward_by_epoch"], agent["reward"]
+        shape = (results["settings"]["seeds"], results["settings"]["evaluation"]["epochs"])
+        assert np.shape(by_epoch) == shape
+        assert np.mean(by_epoch, axis=1) == pytest.approx(reward["per_seed"], abs=1e-4)
+        assert reward["error"] == pytest.approx(evaluation_error(by_epoch), rel=0.01)
+        low, high = reward["ci95"]
+        assert high - low >= 2 * 1.959 * reward["error"]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -88,58 +166,35 @@ def test_the_preset_is_among_the_best_settings_of_its_search(name: str) -> None:
     assert found["agent"] in ("l2rl", "l2rl-context") and found["preset"] == "paper"
     assert found["trials"][0]["setting"] == preset_candidate(preset.learner)._asdict()
     changed = differences(settings_of(name, "search.json"), to_dict(preset))
-    assert {line.partition(":")[0] for line in changed} == {"seeds", "learner.lanes"}
+    # Experiment 3 has held classes out since.
+    assert {line.partition(":")[0] for line in changed} <= {*HOW_MUCH, "task.trained_on"}
     stands = found["standing"][found["agent"]]
     assert stands["preset"]["reward"] >= 0.99 * stands["best"]["reward"]
 
 
-def test_memory_as_an_input_is_recorded_for_every_experiment() -> None:
-    document = recorded("inputs.json")
-    assert list(document["experiments"]) == list(EXPERIMENTS)
-    for name, presets in document["experiments"].items():
-        assert len(presets["quick"]["agents"]) == 5, name  # 2, 4, 8, 16 and all 50
-        reward = recorded(f"{name}/results.json")["agents"]["epl2rl"]["reward"]
-        assert presets["paper"]["epl2rl"]["reward"] == reward
-
-
-def test_what_is_said_of_memory_as_an_input() -> None:
-    """By README and docs/experiments/memory-as-input.md."""
-    rows = recorded("inputs.json")["experiments"]
-
-    def compressed(row: Any, *sizes: int) -> list[float]:
-        shares = (gain(row, f"epl2rl-input-{size}") for size in sizes)
-        return [share for share in shares if share is not None]
-
-    for presets in rows.values():  # with more training
-        row = presets["paper"]
-        assert row["agents"]["epl2rl-input"]["reward"]["ci95"][0] > row["chance"] + 0.1
-        assert compressed(row, 4, 8, 16) and min(compressed(row, 4, 8, 16)) > 0.9
-    whole = {name: gain(presets["paper"], "epl2rl-input") or 0.0 for name, presets in rows.items()}
-    assert {name for name, share in whole.items() if share > 0.9} == {
-        "compositional-bandits",
-        "two-step",
-    }
-    assert {name for name, share in whole.items() if share < 0} == {"barcode-bandits"}
-    for name in ("barcode-bandits", "omniglot-bandits", "water-maze"):  # with little
-        row = rows[name]["quick"]
-        assert min(compressed(row, 2, 4)) > 0.85 and max(compressed(row, 8, 16)) < 0.5
-        assert row["agents"]["epl2rl-input"]["reward"]["mean"] < row["chance"] + 0.1
-    for size in (2, 4, 8, 16):  # none does as well as the gate everywhere
-        assert min(min(compressed(presets["quick"], size)) for presets in rows.values()) < GOOD
-
-
 def test_longer_embeddings_drown_l2rl_context() -> None:
     document = recorded("omniglot-bandits/long-embeddings.json")
-    check = document["checks"][5]
-    assert check["claim"].startswith("l2rl-context fails where l2rl does not") and check["holds"]
-    preset = to_dict(EXPERIMENTS["omniglot-bandits"].preset("quick"))
-    assert differences(preset, document["settings"]) == ["task.scale: 1.0 → 11.3"]
+    words = "l2rl-context fails where l2rl does not"
+    (check,) = [check for check in document["checks"] if check["claim"].startswith(words)]
+    assert check["verdict"] == "supported"
+    assert_only_longer(document, "quick")
 
 
 def test_much_training_overcomes_long_embeddings() -> None:
     document = recorded("omniglot-bandits/long-embeddings-paper.json")
     l2rl = recorded("omniglot-bandits/results.json")["agents"]["l2rl"]["reward"]["mean"]
-    reward = document["agents"]["l2rl-context"]["reward"]
-    assert l2rl - 0.2 < reward["ci95"][0] and reward["mean"] < l2rl
-    preset = to_dict(paper("omniglot-bandits"))
-    assert differences(preset, document["settings"]) == ["task.scale: 1.0 → 11.3"]
+    reward, chance = document["agents"]["l2rl-context"]["reward"], document["optimum"]["chance"]
+    assert reward["ci95"][0] > chance + FAILS.size * (l2rl - chance)  # it does not fail
+    assert reward["mean"] < l2rl
+    assert_only_longer(document, "paper")
+
+
+def assert_only_longer(document: Any, preset: str) -> None:
+    """A preset's settings but for the length of embeddings, and how much is trained and judged."""
+    assert document["preset"] == preset
+    experiment = EXPERIMENTS["omniglot-bandits"]
+    settings = completed(experiment.world, document["settings"])
+    changed = differences(to_dict(experiment.preset(preset)), settings)
+    changed = [line.partition(":")[0] for line in changed]
+    assert {*changed} - {*HOW_MUCH, "learner.epochs"} == {"task.scale"}
+    assert settings["task"]["scale"] == 11.3
