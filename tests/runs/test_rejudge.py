@@ -153,7 +153,7 @@ def test_the_command(command: Command, tmp_path: Path, drawn: list[Path]) -> Non
 def inputs() -> Any:
     """Agents whose memory is an input, as gathered by older rules."""
     source = {"command": None, "commit": None, "device": None}
-    rewards = {"l2rl": [4.0, 4.2], "epl2rl": [8.0, 8.2], "epl2rl-input": [8.1, 8.1]}
+    rewards = {"l2rl": [4.0, 4.2], "epl2rl": [8.0, 8.2], "epl2rl-input": [8.1, 8.11]}
     scored: Any = {
         name: {"reward": {"mean": 0.0, "ci95": [0.0, 0.0], "per_seed": r, "iqm": 0.0}, **source}
         for name, r in rewards.items()
