@@ -97,8 +97,8 @@ def test_the_times_in_the_text_are_no_less_than_the_recorded_ones() -> None:
     assert 0.8 * CLOCK < counted < CLOCK  # compiling what was interrupted is not recorded
     for page in ("README.md", "docs/results.md", "docs/quickstart.md"):
         assert f"took {CLOCK} s" in " ".join((ROOT / page).read_text().split())
-    assert recorded("quick/summary.json")["totals"]["seconds"] < 40 * 60
-    assert "The quick preset takes less than 40 minutes on two CPU cores" in TEXT
+    seconds = recorded("quick/summary.json")["totals"]["seconds"]
+    assert f"The quick preset took {seconds:.0f} s on two CPU cores" in TEXT
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
