@@ -252,8 +252,10 @@ def read_results(path: Path) -> "Results":
     """Read what `reproduce` left, a file or its folder; older verdicts are to be renewed first."""
     file = path / "results.json" if path.is_dir() else path
     document = read_document(Recorded, file)
-    rows = cast(dict[str, Any], document).get("checks")
-    if isinstance(rows, list) and any(isinstance(row, Mapping) and "holds" in row for row in rows):
+    checks = cast(dict[str, Any], document).get("checks")
+    rows = checks if isinstance(checks, list) else []
+    by_older_rules = any(isinstance(row, Mapping) and "holds" in row for row in rows)
+    if by_older_rules or (isinstance(checks, list) and "alarms" not in document):
         raise UserError(
             f"{file} was judged by the rules of an earlier version: judge it again with"
             f" reinstate rejudge {file}"

@@ -150,6 +150,8 @@ def count_verdicts(rows: Sequence[CheckRow]) -> dict[str, int]:
 
 def in_words(counts: Mapping[str, float]) -> str:
     """Say how the paper's claims fared: `38 of 42 claims of the paper supported, 3 …`."""
+    if not counts["claims"]:
+        return "no claim of the paper judged"
     supported, *others = ((counts[each], each) for each in VERDICTS)
     rest = "".join(f", {number} {each}" for number, each in others if number)
     return f"{supported[0]} of {counts['claims']} claims of the paper supported{rest}"
