@@ -134,7 +134,7 @@ def test_in_the_papers_maze_some_best_search_always_finds_the_goal() -> None:
 def test_a_large_maze_gets_a_looser_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     tight = distinct_goals(3, 3, 9, 4, 3)
     monkeypatch.setattr(module, "MAX_SEARCH_ENTRIES", 0)
-    loose = distinct_goals(3, 3, 9, 4, 3)
+    loose = distinct_goals.__wrapped__(3, 3, 9, 4, 3)  # past the cache
     assert tight.mean < loose.mean < tight.mean + 0.2
     assert search_entries(8, 8, 20) == np.inf
     assert search_entries(1, 2, 3) == 2 * 2 * 4  # a set of one cell each, 0 to 3 moves left

@@ -1,6 +1,7 @@
 """What remembering the whole epoch is worth in the water maze, if no two contexts share a goal."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,6 +25,7 @@ class DistinctGoals:
     half_width: float
 
 
+@lru_cache(maxsize=8)  # recorded results of one task are judged many times
 def distinct_goals(
     height: int = 4,
     width: int = 4,

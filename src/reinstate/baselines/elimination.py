@@ -1,6 +1,7 @@
 """What remembering the whole epoch is worth, if contexts map to arms by a permutation."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -27,6 +28,7 @@ class Elimination:
     by_exposure_half_width: Array  # (exposures,)
 
 
+@lru_cache(maxsize=8)  # recorded results of one task are judged many times
 def elimination(
     num_arms: int = 10,
     pulls: int = 10,

@@ -1,6 +1,7 @@
 """What is reachable in compositional bandits by pooling what is known of linked stimuli."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ class Pooled:
     half_width: float
 
 
+@lru_cache(maxsize=8)  # recorded results of one task are judged many times
 def pooled(
     num_classes: int = 200,
     exposures: int = 5,

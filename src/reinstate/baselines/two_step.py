@@ -42,6 +42,7 @@ incremental observer; compare such an agent to `counting_cued`.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,7 @@ class IdealObservers:
     counting_cued: Estimate
 
 
+@lru_cache(maxsize=8)  # recorded results of one task are judged many times
 def ideal_observers(task: EpisodicTwoStep, epochs: int = 50_000, seed: int = 0) -> IdealObservers:
     """Score all observers of one task; `epochs` and `seed` are those of the simulated estimates."""
     require_positive(cued=task.cued)
