@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from reinstate.analysis.results import AgentResults, OverSeeds
-from reinstate.analysis.verdicts import Evidence, Region, judge_all, judge_mean, judge_rate
+from reinstate.analysis.results import OverSeeds
+from reinstate.analysis.verdicts import Region, judge_all, judge_mean, judge_rate
 from reinstate.experiments.base import Agents, Check, Values
 from reinstate.experiments.margins import (
     A_TENTH,
@@ -32,18 +32,12 @@ AS_INPUT = "fed to the LSTM as 50 inputs, what the memory returns brings reward 
 
 def claim(text: str, per_seed: Any, region: Region, bound: str, **notes: Any) -> Check:
     """Claim that the mean of a number over seeds lies in a region."""
-    return _check(text, judge_mean(per_seed, region), region, bound, notes)
+    return Check(text, judge_mean(per_seed, region), region, bound, **notes)
 
 
 def every(text: str, columns: Sequence[Any], region: Region, bound: str, **notes: Any) -> Check:
     """Claim that several numbers all lie in a region; the weakest one is shown."""
     evidence = judge_all([judge_mean(column, region) for column in columns])
-    return _check(text, evidence, region, bound, notes)
-
-
-def _check(
-    text: str, evidence: Evidence, region: Region, bound: str, notes: Mapping[str, Any]
-) -> Check:
     return Check(text, evidence, region, bound, **notes)
 
 
@@ -151,7 +145,7 @@ def input_at_chance(agents: Mapping[str, Any], optimum: Values) -> list[Check]:
     evidence = judge_rate(rewards(agents, "epl2rl-input") <= limit, Region(low=MOST_SEEDS))
     text = "epl2rl-input is at chance (share of seeds)"
     bound = f"at least half, with reward {limit:.3f} or less: a tenth of {CHANCE.of}"
-    return [_check(text, evidence, Region(low=MOST_SEEDS), bound, {"paper": AS_INPUT})]
+    return [Check(text, evidence, Region(low=MOST_SEEDS), bound, paper=AS_INPUT)]
 
 
 def of_section(section: str, found: list[Check]) -> list[Check]:
@@ -190,10 +184,3 @@ def _alarm(who: str, reward: OverSeeds, ceiling: float | None) -> list[str]:
         f"{who} earns {values.mean():.4f}, {excess / error:.1f} standard errors above the best"
         f" that is possible ({ceiling:.4f}): look for a bug in the task, the agent or the optimum"
     ]
-
-
-def shares_of_ceilings(agents: Mapping[str, AgentResults], ceilings: Mapping[str, Any]) -> None:
-    """Add to each agent its reward as a share of the best that its kind can earn."""
-    for name, agent in agents.items():
-        ceiling = ceilings.get(name)
-        agent["share_of_ceiling"] = agent["reward"]["mean"] / ceiling if ceiling else None

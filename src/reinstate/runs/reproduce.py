@@ -97,7 +97,9 @@ def conclude(experiment: Experiment, measured: Recorded) -> Results:
     """Add what follows from the numbers of single seeds: shares of ceilings, verdicts, alarms."""
     agents, optimum, baselines = (measured[n] for n in ("agents", "optimum", "baselines"))
     ceilings = {name: _ceiling(experiment, name, agent, optimum) for name, agent in agents.items()}
-    claims.shares_of_ceilings(agents, ceilings)
+    for name, agent in agents.items():
+        best = ceilings[name]
+        agent["share_of_ceiling"] = agent["reward"]["mean"] / best if best else None
     # Without an optimum there is nothing that margins could be shares of.
     known = "unavailable" not in optimum
     found = experiment.checks(agents, optimum, baselines) if known else []
