@@ -73,10 +73,12 @@ def notices(agent: Agent, **changed: Array) -> bool:
 
 def test_input_sizes_of_the_paper() -> None:
     sizes = {name: input_size(shapes(name, Network(), BarcodeBandits())) for name in AGENTS}
-    # Last action (10) and reward (1); the barcode (10); the retrieved state (50, or compressed).
+    # Last action (10) and reward (1); the barcode (10); the retrieved state (50, or compressed);
+    # how similar its context is (1).
     assert sizes == {
-        "l2rl": 11, "l2rl-context": 21, "epl2rl": 11, "epl2rl-input": 61, "epl2rl-input-2": 13,
-        "epl2rl-input-4": 15, "epl2rl-input-8": 19, "epl2rl-input-16": 27,
+        "l2rl": 11, "l2rl-context": 21, "epl2rl": 11, "epl2rl-recognition": 12,
+        "epl2rl-input": 61, "epl2rl-input-2": 13, "epl2rl-input-4": 15, "epl2rl-input-8": 19,
+        "epl2rl-input-16": 27,
     }  # fmt: skip
 
 
@@ -99,7 +101,7 @@ def test_what_each_agent_sees(name: str) -> None:
 def test_agents_with_a_memory_are_those_that_see_what_it_recalls(name: str) -> None:
     agent = shapes(name, SMALL, WORLD)
     assert agent.remembers == name.startswith("epl2rl")
-    assert agent.cell.episodic == (name == "epl2rl")
+    assert agent.cell.episodic == (name in ("epl2rl", "epl2rl-recognition"))
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -272,7 +274,7 @@ def test_an_unknown_name_offers_the_nearest(typo: str, meant: str) -> None:
 
 
 def test_a_name_like_no_other_lists_the_known() -> None:
-    with pytest.raises(UserError, match="known: l2rl, l2rl-context, epl2rl, epl2rl-input"):
+    with pytest.raises(UserError, match="known: l2rl, l2rl-context, epl2rl, epl2rl-recog"):
         make("xyz")
 
 

@@ -15,7 +15,7 @@ from reinstate.analysis.lesions import Misfiled
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate, evaluate_in
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.memory import DND, Contents
+from reinstate.memory import DND, Contents, Memory
 from reinstate.runs.judge import Evaluator
 from tiny import TINY, trained_run
 
@@ -40,7 +40,8 @@ def test_shapes(uniform: Record) -> None:
     assert uniform.context_id.shape == uniform.exposure.shape == (EPOCHS, episodes)
     for leaf in jax.tree.leaves(uniform.outcome):
         assert leaf.shape == (EPOCHS, episodes)
-    others = [getattr(uniform, name) for name in Record._fields[2:] if name != "outcome"]
+    assert uniform.filled.shape == (EPOCHS,)
+    others = [getattr(uniform, name) for name in Record._fields[2:-1] if name != "outcome"]
     for leaf in jax.tree.leaves(others):
         assert leaf.shape == (EPOCHS, episodes, steps)
 
@@ -101,7 +102,7 @@ class Forgetful(DND):
         return memory
 
 
-def judged(dnd: DND, *recall: float) -> list[Record]:
+def judged(dnd: Memory, *recall: float) -> list[Record]:
     """One agent with random weights and strong opinions, on the same keys each time."""
     agent = make_agent("epl2rl", TINY.task, TINY.network, key=jax.random.key(0))
     agent = eqx.tree_at(lambda a: a.head.weight, agent, replace_fn=lambda w: 20 * w)
@@ -137,7 +138,7 @@ def test_with_recall_at_0_a_memory_is_as_if_it_were_never_filled(
 
 
 def test_a_misfiled_memory_brings_back_another_context(sound_and_cleared: list[Record]) -> None:
-    (lesion,) = judged(Misfiled.like(TINY.memory), 1.0)
+    (lesion,) = judged(Misfiled(TINY.memory), 1.0)
     np.testing.assert_array_equal(lesion.context_id, sound_and_cleared[0].context_id)
     right = {}
     for name, record in (("sound", sound_and_cleared[0]), ("misfiled", lesion)):

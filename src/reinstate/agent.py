@@ -5,7 +5,7 @@ An agent is known to the rest of the package by what it does (`Player`) and by h
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 import equinox as eqx
@@ -15,6 +15,8 @@ from jax import Array
 
 from reinstate.cell import EpisodicLSTMCell, LSTMState
 from reinstate.errors import require_choices, require_positive
+from reinstate.memory import Found, Memory
+from reinstate.recognition import Recognition, Recognizer
 from reinstate.registry import Registry
 from reinstate.tasks.base import World
 
@@ -43,6 +45,7 @@ class Network:
     """What is stored of a cell state c: c itself (the paper), cut off at ±1e6; tanh(c), which keeps
     signs and loses sizes beyond 1; or c scaled down to a root mean square of 1 where it has more,
     which keeps the units' proportions."""
+    recognition: Recognition = field(default_factory=Recognition)
 
     def __post_init__(self) -> None:
         require_positive(hidden_size=self.hidden_size)
@@ -58,7 +61,12 @@ class Decision(NamedTuple):
 
 
 class Player(Protocol):
-    """Whoever can play: an agent, a bandit algorithm, a program of yours."""
+    """Whoever can play: an agent, a bandit algorithm, a program of yours.
+
+    It may also have `recall(found)`, which turns what the memory found into what it wants to have
+    of it, any tree of arrays, in place of c_ep; and `recalls_once`: if true, that comes back only
+    on the step that first shows its context in an episode, and zeros on later ones.
+    """
 
     @property
     def remembers(self) -> bool:
@@ -97,7 +105,9 @@ class Player(Protocol):
 class Maker(Protocol):
     """A way to make an agent: what the registry of agents holds.
 
-    It may have the attributes `summary`, `label` and `colour`, for lists, tables and figures.
+    It may have the attributes `summary`, `label` and `colour`, for lists, tables and figures, and
+    `memory_for(memory, world, network)`, which returns the memory that its agents have in place of
+    the experiment's.
     An agent to be trained is an Equinox module, or another tree of arrays.
     """
 
@@ -116,13 +126,19 @@ class Wiring:
     """How a retrieved state enters: not at all, through the r-gate, or as further inputs."""
     compressed_to: int = 0
     """As inputs: a linear layer makes this many of the retrieved state; 0 gives it as it is."""
+    recognises: bool = False
+    """Whether it judges what comes back, as `Network.recognition` says."""
 
     @property
     def remembers(self) -> bool:
         """Whether such agents have an episodic memory."""
         return self.route != "none"
 
-    def __call__(self, world: World, network: "Network", *, key: Array) -> "Agent":
+    def memory_for(self, memory: Memory, world: World, network: Network) -> Memory:
+        """Return the memory that such agents have, given the experiment's."""
+        return network.recognition.memory(memory, world) if self.recognises else memory
+
+    def __call__(self, world: World, network: Network, *, key: Array) -> "Agent":
         """Make an agent."""
         return Agent(world, self, network, key=key)
 
@@ -134,6 +150,7 @@ class Agent(eqx.Module):
     head: eqx.nn.Linear  # policy logits and, last, the value
     shrink: eqx.nn.Linear | None
     start: LSTMState | None
+    recognizer: Recognizer | None
     wiring: Wiring = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
     outlives_episodes: bool = eqx.field(static=True)  # whether its state does
@@ -153,6 +170,8 @@ class Agent(eqx.Module):
         size = world.observation_size + world.num_actions + 1
         size += world.num_actions if self.joint_feedback else 0
         size += world.context_size if wiring.sees_context else 0
+        self.recognizer = Recognizer(network.recognition) if wiring.recognises else None
+        size += self.recognizer.settings.num_cues if self.recognizer else 0
         self.shrink = None
         if wiring.route == "input":
             size += wiring.compressed_to or hidden
@@ -174,9 +193,18 @@ class Agent(eqx.Module):
         return self.wiring.remembers
 
     @property
+    def recalls_once(self) -> bool:
+        """Whether a memory comes back only when its context is first shown."""
+        return self.recognizer is not None and self.recognizer.settings.once
+
+    @property
     def value_size(self) -> int:
         """The size of a cell state."""
         return self.cell.hidden_size
+
+    def recall(self, found: Found) -> Any:
+        """Return c_ep; of an agent that recognises, a `Recollection`."""
+        return found.value if self.recognizer is None else self.recognizer(found)
 
     def to_store(self, state: LSTMState) -> Array:
         """Return what the memory keeps of a state: the paper stores c, not h.
@@ -207,10 +235,11 @@ class Agent(eqx.Module):
         context: Array,
         last_action: Array,
         last_reward: Array,
-        c_ep: Array,
+        c_ep: Any,
         state: LSTMState,
     ) -> tuple[LSTMState, Decision]:
         """Take one step. The one-hot of an action of −1, where there was none yet, is all zero."""
+        c_ep, cues = (c_ep, None) if self.recognizer is None else c_ep
         if self.first_step_only:
             c_ep = jnp.where(last_action < 0, c_ep, 0.0)
         action = jax.nn.one_hot(last_action, self.num_actions)
@@ -220,6 +249,8 @@ class Agent(eqx.Module):
             x.append(last_reward * action)
         if self.wiring.sees_context:
             x.append(context)
+        if cues is not None:
+            x.append(cues)
         if self.wiring.route == "input":
             x.append(c_ep if self.shrink is None else self.shrink(c_ep))
         state, gates = self.cell(jnp.concatenate(x), state, c_ep)
@@ -236,6 +267,11 @@ AGENTS: Registry[Maker] = Registry(
         ),
         "epl2rl": Wiring(
             "episodic LSTM: retrieved states come back through the r-gate", route="gate"
+        ),
+        "epl2rl-recognition": Wiring(
+            "episodic LSTM that is told how well a memory fits; beyond the paper",
+            route="gate",
+            recognises=True,
         ),
         "epl2rl-input": Wiring(
             "retrieved states as inputs: the variant that the paper rejects", route="input"

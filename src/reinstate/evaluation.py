@@ -1,5 +1,6 @@
 """Frozen weights, fresh keys → a Record of every step."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -50,6 +51,7 @@ class Record(NamedTuple):
     distance: Array  # (epochs, episodes, steps) to the nearest key; infinite in an empty memory
     retrieved: Array  # (epochs, episodes, steps) the episode whose state came back; −1: none
     trace: Any  # what the world tells of each step, as arrays of (epochs, episodes, steps, …)
+    filled: Any = -1  # (epochs,) entries of the memory at the end; −1 if it does not say
 
 
 def evaluate(
@@ -68,7 +70,7 @@ def evaluate_in(condition: Condition, player: Player, settings: Evaluation, seed
     keys = jax.random.split(play_key, settings.epochs)
     start = start_lanes(world, player, memory, settings.epochs)
     run = partial(play, world, player, memory, recall=recall)
-    _, (steps, outcome) = jax.vmap(run)(start, tasks, keys)
+    after, (steps, outcome) = jax.vmap(run)(start, tasks, keys)
     return Record(
         tasks.context_id,
         tasks.exposure,
@@ -81,4 +83,10 @@ def evaluate_in(condition: Condition, player: Player, settings: Evaluation, seed
         steps.distance,
         steps.retrieved,
         steps.trace,
+        jax.vmap(_filled(memory))(after.memory),
     )
+
+
+def _filled(memory: Memory) -> Callable[[Any], Array]:
+    """Return how to count a memory's entries; one that cannot tell has −1."""
+    return getattr(memory, "filled", partial(Memory.filled, memory))

@@ -1,4 +1,4 @@
-"""Episodic memories: the protocol that training needs, and the paper's DND.
+"""Episodic memories: the protocol that training needs, the paper's DND, and one that consolidates.
 
 The DND is a differentiable neural dictionary after Pritzel et al. 2017 as the paper uses it:
 contexts as keys, cell states as values, nearest neighbours by cosine distance, combined by the
@@ -55,6 +55,10 @@ class Memory(Protocol):
     def read(self, contents: Any, query: Array) -> tuple[Found, Any]:
         """Return what is found for a query, and the contents after having been asked."""
 
+    def filled(self, contents: Any) -> Array:
+        """Return how many entries there are, for analyses; by default −1: it does not say."""
+        return jnp.full((), -1, jnp.int32)
+
 
 class Contents(NamedTuple):
     """What a DND holds."""
@@ -63,6 +67,7 @@ class Contents(NamedTuple):
     values: Array  # (capacity, value_size)
     written: Array  # (capacity,) the number of the write that filled the slot; 0: it is empty
     used: Array  # (capacity,) when it was last written or read
+    merged: Array  # (capacity,) how many writes the key stands for
     writes: Array  # () so far
     clock: Array  # () writes and reads so far
 
@@ -75,6 +80,9 @@ class Retrieval(NamedTuple):
     weights: Array  # (k,) sum to 1; a missing neighbour has 0
     distances: Array  # (k,) infinite where a neighbour is missing
     written: Array  # (k,) the number of the write that stored it, from 1; 0 where it is missing
+    values: Array  # (k, value_size) the neighbours' own
+    kernel: Array  # (k,) κ of each, of which weights are the shares; 0 where it is missing
+    writes: Array  # () all that there were before
 
 
 @dataclass(frozen=True)
@@ -115,24 +123,40 @@ class DND(Memory):
             values=jnp.zeros((self.capacity, value_size)),
             written=never,
             used=never,
+            merged=never,
             writes=jnp.zeros((), jnp.int32),
             clock=jnp.zeros((), jnp.int32),
         )
 
     def write(self, contents: Contents, key: Array, value: Array) -> Contents:
         """Store a value over the same key if it is there, else in the least recently used slot."""
-        same = jnp.all(contents.keys == key[None, :], axis=1) & (contents.written > 0)
+        same = self._same(contents, key)
         # Empty slots were never used, so they come first; a match comes before everything.
         slot = jnp.argmin(jnp.where(same, -1, contents.used))
+        merged = jnp.where(same[slot], contents.merged[slot], 0) + 1
+        key = self._merge(contents.keys[slot], key.astype(contents.keys.dtype), merged)
         now, writes = contents.clock + 1, contents.writes + 1
         return Contents(
-            keys=contents.keys.at[slot].set(key.astype(contents.keys.dtype)),
+            keys=contents.keys.at[slot].set(key),
             values=contents.values.at[slot].set(value.astype(contents.values.dtype)),
             written=contents.written.at[slot].set(writes),
             used=contents.used.at[slot].set(now),
+            merged=contents.merged.at[slot].set(merged),
             writes=writes,
             clock=now,
         )
+
+    def filled(self, contents: Contents) -> Array:
+        """Return how many slots are taken."""
+        return jnp.sum(contents.written > 0)
+
+    def _same(self, contents: Contents, key: Array) -> Array:
+        """Find the slot, if any, that a write under this key goes to, (capacity,) of booleans."""
+        return jnp.all(contents.keys == key[None, :], axis=1) & (contents.written > 0)
+
+    def _merge(self, old: Array, new: Array, count: Array) -> Array:
+        """Return the key of a slot that had `old` and gets `new`, the count-th it stands for."""
+        return new
 
     def read(self, contents: Contents, query: Array) -> tuple[Retrieval, Contents]:
         """Combine the k nearest neighbours, and note that they were used.
@@ -152,21 +176,35 @@ class DND(Memory):
         # A slot that is still empty stays unused, or it would no longer be the first to be filled.
         used = contents.used.at[slots].set(jnp.where(found, now, contents.used[slots]))
         distances = jnp.where(found, distances, jnp.inf)
-        retrieval = Retrieval(value, slots, weights, distances, contents.written[slots])
+        retrieval = Retrieval(
+            value,
+            slots,
+            weights,
+            distances,
+            contents.written[slots],
+            contents.values[slots],
+            kernel,
+            contents.writes,
+        )
         return retrieval, contents._replace(used=used, clock=now)
 
     def _nearest(self, contents: Contents, query: Array) -> Array:
         """Find the slots of the k nearest keys; ties go to the newest."""
 
-        def pick(distances: Array, _: None) -> tuple[Array, Array]:
-            tied = distances == jnp.min(distances)
+        def pick(ranks: Array, _: None) -> tuple[Array, Array]:
+            tied = ranks == jnp.min(ranks)
             slot = jnp.argmax(jnp.where(tied, contents.written, -1))
-            return distances.at[slot].set(jnp.inf), slot
+            return ranks.at[slot].set(jnp.inf), slot
 
         distances = self._distances(jax.lax.stop_gradient(contents.keys), query)
-        distances = jnp.where(contents.written > 0, distances, jnp.finfo(distances.dtype).max)
-        _, slots = jax.lax.scan(pick, distances, None, length=self.k)
+        ranks = self._rank(contents, distances)
+        ranks = jnp.where(contents.written > 0, ranks, jnp.finfo(distances.dtype).max)
+        _, slots = jax.lax.scan(pick, ranks, None, length=self.k)
         return slots
+
+    def _rank(self, contents: Contents, distances: Array) -> Array:
+        """Say which neighbours come first: those of the lowest rank, (capacity,)."""
+        return distances
 
     def _distances(self, keys: Array, query: Array) -> Array:
         if self.distance == "euclidean":
@@ -179,4 +217,47 @@ def _norm(x: Array) -> Array:
     return jnp.sqrt(jnp.maximum(jnp.sum(x**2, axis=-1), TINY))
 
 
-MEMORIES: Registry[type[Memory]] = Registry("memory", {"dnd": DND})
+@dataclass(frozen=True)
+class Consolidating(DND):
+    """A dictionary of contexts rather than of exposures: keys within reach are one context.
+
+    The paper's gives every key that is not identical a slot of its own. Where a context never looks
+    the same twice, its exposures fill many slots, and the nearest is seldom the newest.
+    """
+
+    merge: Literal["none", "replace", "mean"] = "mean"
+    """What a write does with the nearest key, if that is within reach: nothing, so that it takes a
+    slot of its own; take its slot and replace it; or take its slot under the mean of both keys,
+    each key counting as often as it was written."""
+    reach: float = 0.0
+    """The distance within which keys are taken for one context; 0: only identical ones are."""
+    recall: Literal["nearest", "newest"] = "nearest"
+    """Which of the neighbours within reach comes first on reading: the nearest or the newest."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.reach < float("inf"):
+            raise UserError(f"reach must be a distance, 0 or more, not {self.reach}")
+
+    def _same(self, contents: Contents, key: Array) -> Array:
+        identical = super()._same(contents, key)
+        if self.merge == "none":
+            return identical
+        distances = self._distances(contents.keys, key)
+        distances = jnp.where(contents.written > 0, distances, jnp.inf)
+        nearest = jnp.arange(self.capacity) == jnp.argmin(distances)
+        within = nearest & (distances <= self.reach)
+        return jnp.where(jnp.any(identical), identical, within)
+
+    def _merge(self, old: Array, new: Array, count: Array) -> Array:
+        if self.merge != "mean":
+            return new
+        return jnp.where(count == 1, new, old + (new - old) / count)  # the first replaces another
+
+    def _rank(self, contents: Contents, distances: Array) -> Array:
+        if self.recall == "nearest":
+            return distances
+        return jnp.where(distances <= self.reach, -contents.written, distances)
+
+
+MEMORIES: Registry[type[Memory]] = Registry("memory", {"dnd": DND, "consolidating": Consolidating})

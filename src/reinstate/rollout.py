@@ -49,12 +49,13 @@ class _StepState(NamedTuple):
     player: Any
     action: Array
     reward: Array
+    seen: Array | None  # (shown,) contexts that were on show; only if memories come back once
 
 
 class _Recalled(NamedTuple):
     """What the memory gives for every context that an episode can show, (shown, …)."""
 
-    c_ep: Array
+    c_ep: Any  # or what the player makes of it: a tree
     distance: Array  # infinite where the memory is empty
     written: Array  # the number of the write that stored it, from 1; 0 where the memory is empty
 
@@ -110,12 +111,13 @@ def play_episode(
     task = world.update_task(state.history, task)
     contexts = world.contexts(task)  # (shown, context_size)
     recalled, contents = _read(player, memory, state.memory, contexts)
-    recalled = recalled._replace(c_ep=recall * recalled.c_ep)
+    recalled = recalled._replace(c_ep=jax.tree.map(lambda x: recall * x, recalled.c_ep))
     exposure = _Exposure(world, player, task, contexts, recalled)
     reset_key, action_key, steps_key = jax.random.split(key, 3)
     start = state.player if player.outlives_episodes else player.initial_state()
     nothing = jnp.full((), -1, jnp.int32), jnp.zeros((), jnp.float32)  # no action, no reward yet
-    now = _StepState(world.reset(reset_key, task), start, *nothing)
+    seen = jnp.zeros(contexts.shape[0], bool) if recalls_once(player) else None
+    now = _StepState(world.reset(reset_key, task), start, *nothing, seen)
     length = world.episode_length
     # All of an episode's chance at once: random numbers are cheaper drawn in bulk.
     chance = draws.gumbel(action_key, length, world.num_actions), draws.split(steps_key, length)
@@ -123,10 +125,11 @@ def play_episode(
     # The last reward reaches the cell only as the next step's input: without one more step the
     # stored state would lack it.
     after, decision, _ = exposure.sense(now)
+    player_state = after.player
     keys = [contexts[row] for row in world.keys_to_store(task, now.task)]
     state = EpochState(
-        _write(player, memory, contents, keys, after, through_storage),
-        after if player.outlives_episodes else state.player,
+        _write(player, memory, contents, keys, player_state, through_storage),
+        player_state if player.outlives_episodes else state.player,
         world.update_history(state.history, task, now.task),
     )
     return state, Episode(steps, _means(decision))
@@ -141,17 +144,20 @@ class _Exposure(NamedTuple):
     contexts: Array  # (shown, context_size)
     recalled: _Recalled
 
-    def sense(self, now: _StepState) -> tuple[Any, Decision, _Recalled]:
+    def sense(self, now: _StepState) -> tuple[_StepState, Decision, _Recalled]:
         """Show the player where it is, and what comes back of the context on show."""
-        seen = self.world.observe(self.task, now.task)
-        rows, absent = (self.contexts, *self.recalled), (0.0, 0.0, jnp.inf, 0)
-        context, c_ep, distance, written = (
-            jnp.where(seen.context < 0, nothing, row[seen.context])
-            for row, nothing in zip(rows, absent, strict=True)
+        shown = self.world.observe(self.task, now.task)
+        row, distance, written = shown.context, self.recalled.distance, self.recalled.written
+        context = jnp.where(row < 0, 0.0, self.contexts[row])
+        comes = row >= 0 if now.seen is None else (row >= 0) & ~now.seen[row]
+        c_ep = jax.tree.map(lambda x: jnp.where(comes, x[row], 0.0), self.recalled.c_ep)
+        found = _Recalled(
+            c_ep, jnp.where(row < 0, jnp.inf, distance[row]), jnp.where(row < 0, 0, written[row])
         )
+        seen = None if now.seen is None else now.seen.at[row].set(now.seen[row] | (row >= 0))
         last = now.action, now.reward
-        after, decision = self.player(seen.features, context, *last, c_ep, now.player)
-        return after, decision, _Recalled(c_ep, distance, written)
+        after, decision = self.player(shown.features, context, *last, c_ep, now.player)
+        return now._replace(player=after, seen=seen), decision, found
 
     def step(self, now: _StepState, chance: tuple[Array, Array]) -> tuple[_StepState, Step]:
         """Let the player act, and the world answer."""
@@ -173,7 +179,12 @@ class _Exposure(NamedTuple):
             (found.written - 1) // world.writes_per_episode,
             world.trace(task, now.task),
         )
-        return _StepState(task_state, after, action, reward), taken
+        return after._replace(task=task_state, action=action, reward=reward), taken
+
+
+def recalls_once(player: Player) -> bool:
+    """Tell whether memories come back to a player only when their context is first shown."""
+    return getattr(player, "recalls_once", False)
 
 
 def _means(decision: Decision) -> dict[str, Array]:
@@ -194,7 +205,8 @@ def _read(player: Player, memory: Memory, contents: Any, contexts: Array) -> tup
 
     def look_up(contents: Any, context: Array) -> tuple[Any, _Recalled]:
         found, contents = memory.read(contents, context)
-        return contents, _Recalled(found.value, found.distances[0], found.written[0])
+        c_ep = player.recall(found) if hasattr(player, "recall") else found.value
+        return contents, _Recalled(c_ep, found.distances[0], found.written[0])
 
     contents, recalled = jax.lax.scan(look_up, contents, contexts)
     return recalled, contents

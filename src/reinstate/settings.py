@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -59,9 +59,17 @@ class Settings(Generic[W, M]):
     def make_learner(self, agent: str | Maker, rates: Rates | None = None) -> Learner:
         """Make the learner of an agent, given by its name or by a way to make it."""
         make = AGENTS.find(agent) if isinstance(agent, str) else agent
-        memory = self.memory.fitted(self.task.episodes_per_epoch * self.task.writes_per_episode)
+        writes = self.task.episodes_per_epoch * self.task.writes_per_episode
+        memory = self.for_agent(make).memory.fitted(writes)
         make_agent = partial(make, self.task, self.network)
         return Learner(self.task, make_agent, memory, self.learner, rates)
+
+    def for_agent(self, agent: str | Maker) -> "Settings[W, Any]":
+        """Return the settings with the memory that an agent has; most have the experiment's."""
+        make = AGENTS.find(agent) if isinstance(agent, str) else agent
+        if not hasattr(make, "memory_for"):
+            return self
+        return replace(self, memory=make.memory_for(self.memory, self.task, self.network))
 
 
 def to_dict(settings: Any) -> dict[str, Any]:
@@ -134,8 +142,18 @@ def _memory_kind(values: Any) -> Any:
 def _with_defaults(kind: Any, section: Any) -> Any:
     if not (dataclasses.is_dataclass(kind) and isinstance(section, Mapping)):
         return section
-    later = {f.name: f.default for f in dataclasses.fields(kind) if f.name not in section}
-    return {**{n: v for n, v in later.items() if v is not dataclasses.MISSING}, **section}
+    hints = get_type_hints(kind)
+    known = {name: _with_defaults(hints.get(name), value) for name, value in section.items()}
+    later = {f.name: _default(f) for f in dataclasses.fields(kind) if f.name not in section}
+    return {**{n: v for n, v in later.items() if v is not dataclasses.MISSING}, **known}
+
+
+def _default(field: dataclasses.Field) -> Any:
+    """Return the default of a field as a plain value, or MISSING."""
+    if field.default_factory is dataclasses.MISSING:
+        return field.default
+    made: Any = field.default_factory()
+    return to_dict(made) if dataclasses.is_dataclass(made) else made
 
 
 def _value(kind: Any, value: Any, where: str) -> Any:

@@ -138,6 +138,7 @@ class Scores(TypedDict, total=False):
     by_exposure: ByExposure
     r_gate: OverSeeds  # mean over units and steps
     stored: StoredScores  # of agents with a memory
+    slots_used: OverSeeds  # entries of the memory at the end of an epoch
     retrieval: OverSeeds | None  # share of known contexts whose own state came back
     on_training_contexts: dict[str, Any]  # Scores again
     probes: dict[str, OverSeeds]  # reward with an altered memory, by what was done to it

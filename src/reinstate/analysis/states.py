@@ -17,6 +17,7 @@ from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import StoredScores
 from reinstate.cell import LSTMState
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
+from reinstate.memory import Found
 
 BEYOND = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5, LARGEST_STORED)  # the last: at the clip
 _NAMES = tuple(f"stored beyond {size:g}" for size in BEYOND)
@@ -37,8 +38,15 @@ class Watched:
         return self.agent.outlives_episodes
 
     @property
+    def recalls_once(self) -> bool:
+        return self.agent.recalls_once
+
+    @property
     def value_size(self) -> int:
         return self.agent.value_size
+
+    def recall(self, found: Found) -> Any:
+        return self.agent.recall(found)
 
     def initial_state(self) -> LSTMState:
         return self.agent.initial_state()
@@ -52,7 +60,7 @@ class Watched:
         context: Array,
         last_action: Array,
         last_reward: Array,
-        c_ep: Array,
+        c_ep: Any,
         state: LSTMState,
     ) -> tuple[LSTMState, Decision]:
         """Take the agent's step, and compare every unit of the new state with every size."""

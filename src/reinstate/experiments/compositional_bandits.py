@@ -68,7 +68,7 @@ def probes(settings: Settings[CompositionalBandits, DND]) -> dict[str, Condition
     world, memory = settings.task.for_evaluation(), settings.memory
     return {
         "memory cleared": Condition(world, memory, recall=0.0),
-        "memory misfiled": Condition(world, Misfiled.like(memory)),
+        "memory misfiled": Condition(world, Misfiled(memory)),
         "asked for the better stimulus": Condition(replace(world, query="high"), memory),
         "asked for the worse stimulus": Condition(replace(world, query="low"), memory),
     }

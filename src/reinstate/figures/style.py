@@ -11,6 +11,7 @@ LABELS = {
     "epl2rl": "epL2RL",
     "l2rl": "L2RL",
     "l2rl-context": "L2RL+Context",
+    "epl2rl-recognition": "epL2RL+Recognition",
     "epl2rl-input": "epL2RL, memory as input",
     **{f"epl2rl-input-{size}": f"epL2RL, memory as {size} inputs" for size in INPUT_SIZES},
 }
@@ -19,6 +20,7 @@ COLOURS = {
     "epl2rl": "#0072B2",
     "l2rl": "#D55E00",
     "l2rl-context": "#009E73",
+    "epl2rl-recognition": "#7B3FA0",
     "epl2rl-input": "#CC79A7",
     "epl2rl-input-2": "#332288",
     "epl2rl-input-4": "#88CCEE",

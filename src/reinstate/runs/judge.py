@@ -25,7 +25,8 @@ class Evaluator:
     """Plays and judges one agent of an experiment; each condition is compiled once."""
 
     def __init__(self, experiment: Experiment, agent: str | Maker, settings: Settings) -> None:
-        self.experiment, self.settings = experiment, settings
+        # Judged with the memory it was trained with, which may not be the experiment's.
+        self.experiment, self.settings = experiment, settings.for_agent(agent)
         self.learner = settings.make_learner(agent)
         self._programs: dict[Condition, Any] = {}
 
@@ -65,6 +66,8 @@ class Evaluator:
         record, sizes = self._play(state, self.condition)
         verdict = self.scores(record)
         verdict["reward_by_epoch"] = reward_by_epoch(record)
+        if self.learner.remembers and np.all(record.filled >= 0):
+            verdict["slots_used"] = over_seeds(record.filled.mean(axis=1, dtype=float))
         if sizes is not None:
             verdict["stored"] = stored_scores(record, sizes)
         training = Condition(settings.task, settings.memory)

@@ -22,6 +22,10 @@ class BanditTask(NamedTuple):
     good_arm: Array  # ()
 
 
+class BanditTrace(NamedTuple):
+    good_arm: Array  # ()
+
+
 @dataclass(frozen=True)
 class Bandits(RecurringWorld):
     """Bandits with one good arm.
@@ -96,6 +100,9 @@ class Bandits(RecurringWorld):
         p_reward = jnp.where(action == task.good_arm, self.p_good, self.p_bad)
         chance = jax.random.uniform(key, dtype=jnp.float32)
         return state + 1, (chance < p_reward).astype(jnp.float32)
+
+    def trace(self, task: BanditTask, state: Array) -> BanditTrace:
+        return BanditTrace(task.good_arm)
 
     def expected_rewards(self, task: BanditTask, state: Array) -> Array:
         good = jnp.arange(self.num_arms) == task.good_arm

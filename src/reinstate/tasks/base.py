@@ -8,6 +8,7 @@ visible to the caller. Integers are int32 and floats float32, also under jax_ena
 import abc
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 from jax import Array
 
 
@@ -79,6 +80,13 @@ class World(abc.ABC):
 
         They are fixed during the episode, as the memory is: one read per row serves all steps.
         """
+
+    def context_ids(self, task: Any) -> Array:
+        """Return which of the epoch's contexts each row of `contexts(task)` is, (shown,) integers.
+
+        Agents never see it. By default every row is `context_id`.
+        """
+        return jnp.broadcast_to(task.context_id, self.contexts(task).shape[:1])
 
     @abc.abstractmethod
     def observe(self, task: Any, state: Any) -> Observation:

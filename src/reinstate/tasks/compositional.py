@@ -208,6 +208,9 @@ class CompositionalBandits(World):
     def contexts(self, task: CompositionalTask) -> Array:
         return task.stimuli
 
+    def context_ids(self, task: CompositionalTask) -> Array:
+        return task.classes
+
     def observe(self, task: CompositionalTask, state: Trial) -> Observation:
         stimuli, context = task.stimuli, state.query
         if self.exchange:

@@ -158,6 +158,9 @@ class EpisodicTwoStep(World):
     def contexts(self, task: TwoStepTask) -> Array:
         return jnp.stack([task.cue, task.context])
 
+    def context_ids(self, task: TwoStepTask) -> Array:
+        return jnp.stack([task.context_id, task.episode])
+
     def observe(self, task: TwoStepTask, state: TwoStepState) -> Observation:
         arrived = state.stage == SECOND_STAGE
         features = jnp.where(arrived, jax.nn.one_hot(state.reached, 2, dtype=jnp.float32), 0.0)
