@@ -58,14 +58,14 @@ class Recognition:
     """What a write does to a stored key within reach: see `reinstate.memory.Consolidating`."""
     reach: float = -1.0
     """The reach of merging; −1: measured on the contexts that agents are trained on."""
+    recall: Literal["nearest", "newest"] = "nearest"
+    """Which of the neighbours within reach comes first: see `reinstate.memory.Consolidating`."""
 
     def __post_init__(self) -> None:
         require_choices(self)
         require_positive(gain=self.gain, neighbours=self.neighbours)
         if not (self.reach == -1 or 0 <= self.reach < float("inf")):
             raise UserError(f"reach must be 0 or more, or −1 to measure it, not {self.reach}")
-        if self.margin and self.neighbours < 2:
-            raise UserError("margin compares two neighbours: raise neighbours to 2")
 
     @property
     def num_cues(self) -> int:
@@ -77,9 +77,10 @@ class Recognition:
         if type(memory) is not DND:
             return memory  # somebody chose another kind
         reach = measured_reach(world, memory.distance) if self.reach == -1 else self.reach
-        neighbours = min(self.neighbours, memory.capacity)
+        wanted = max(self.neighbours, 2) if self.margin else self.neighbours
+        k = min(wanted, memory.capacity)
         return Consolidating(
-            memory.capacity, neighbours, memory.distance, memory.delta, self.merge, reach
+            memory.capacity, k, memory.distance, memory.delta, self.merge, reach, self.recall
         )
 
 
@@ -116,9 +117,10 @@ class Recognizer(eqx.Module):
                 f"what this memory finds has no {', '.join(missing)}, which recognition needs: give"
                 " it the fields of reinstate.memory.Retrieval, or use another memory"
             )
-        there = found.written > 0  # (k,)
+        there = found.written > 0  # (k,), of which margin may want one more than is combined
         similarity = jnp.where(there[0], 1 - jnp.where(there[0], found.distances[0], 0.0), 0.0)
-        weights = self._weights(found.kernel, there, similarity)
+        combined = there & (jnp.arange(there.size) < self.settings.neighbours)
+        weights = self._weights(found.kernel, combined, similarity)
         c_ep = jnp.matmul(weights, found.values, precision=jax.lax.Precision.HIGHEST)
         return Recollection(c_ep, self._cues(found, similarity))
 
@@ -140,8 +142,10 @@ class Recognizer(eqx.Module):
         if s.similarity:
             cues.append(similarity)
         if s.margin:
-            farther = jnp.where(found.written[1] > 0, found.distances[1], 1.0)
-            cues.append(jnp.where(some, farther - (1 - similarity), 0.0))
+            # Where there is no second, it is taken to be as far away as contexts usually are.
+            second = jnp.append(found.distances, jnp.inf)[1]
+            second = jnp.where(jnp.isfinite(second), second, 1.0)
+            cues.append(jnp.where(some, second - (1 - similarity), 0.0))
         if s.age:
             age = (found.writes - found.written[0]).astype(jnp.float32)
             cues.append(jnp.where(some, jnp.log1p(age) / AGE_SCALE, 0.0))
