@@ -15,18 +15,21 @@ from reinstate.analysis.results import OverSeeds
 from reinstate.analysis.verdicts import Region, judge_all, judge_mean, judge_rate
 from reinstate.experiments.base import Agents, Check, Values
 from reinstate.experiments.margins import (
+    A_HUNDREDTH,
     A_TENTH,
+    ADDS,
     CHANCE,
     FALL,
     HALF,
     MORE,
     MOST_SEEDS,
     SIMILAR,
+    TELLS,
     WIDELY,
     Margin,
 )
 
-SHARES = {A_TENTH: "a tenth", HALF: "half"}
+SHARES = {A_HUNDREDTH: "a hundredth", A_TENTH: "a tenth", HALF: "half"}
 AS_INPUT = "fed to the LSTM as 50 inputs, what the memory returns brings reward down to chance"
 
 
@@ -56,31 +59,38 @@ def rewards(agents: Agents, name: str) -> Any:
     return np.array(agents[name]["reward"]["per_seed"], float)
 
 
+def lead(agents: Agents, name: str, other: str) -> Any:
+    """Return by how much an agent earns more than another, for each seed that both have."""
+    theirs = dict(zip(agents[other]["seeds"], rewards(agents, other), strict=True))
+    own = zip(agents[name]["seeds"], rewards(agents, name), strict=True)
+    return np.array([reward - theirs[seed] for seed, reward in own if seed in theirs])
+
+
 def outperforms(
     agents: Agents, name: str, other: str, optimum: Values, margin: Margin = MORE, **notes: Any
 ) -> Check:
     """Claim that an agent earns more than another, by a share of what a memory is worth."""
     word = "widely outperforms" if margin is WIDELY else "outperforms"
     least = margin.size * gap(optimum)
-    lead = rewards(agents, name) - rewards(agents, other)
     text = f"{name} {word} {other} (lead in reward per episode)"
-    return claim(text, lead, Region(low=least), words(margin, least), **notes)
+    found = lead(agents, name, other)
+    return claim(text, found, Region(low=least), words(margin, least), **notes)
 
 
 def no_better(agents: Agents, name: str, other: str, optimum: Values, **notes: Any) -> Check:
     """Claim that an agent's lead over another, if any, is too small to count."""
     most = MORE.size * gap(optimum)
-    lead = rewards(agents, name) - rewards(agents, other)
     text = f"{name} earns no more than {other} (lead in reward per episode)"
-    return claim(text, lead, Region(high=most), words(MORE, most, "at most"), **notes)
+    found = lead(agents, name, other)
+    return claim(text, found, Region(high=most), words(MORE, most, "at most"), **notes)
 
 
 def exceeds(agents: Agents, name: str, optimum: Values, **notes: Any) -> Check:
     """Claim that an agent earns more than is possible without episodic memory."""
     least = MORE.size * gap(optimum)
-    lead = rewards(agents, name) - optimum["without_memory"]
+    above = rewards(agents, name) - optimum["without_memory"]
     text = f"{name} earns more than any agent without episodic memory can (lead)"
-    return claim(text, lead, Region(low=least), words(MORE, least), **notes)
+    return claim(text, above, Region(low=least), words(MORE, least), **notes)
 
 
 def falls(
@@ -146,6 +156,58 @@ def input_at_chance(agents: Mapping[str, Any], optimum: Values) -> list[Check]:
     text = "epl2rl-input is at chance (share of seeds)"
     bound = f"at least half, with reward {limit:.3f} or less: a tenth of {CHANCE.of}"
     return [Check(text, evidence, Region(low=MOST_SEEDS), bound, paper=AS_INPUT)]
+
+
+RECOGNISING = "epl2rl-recognition"
+
+
+def recognition(agents: Agents, optimum: Values) -> list[Check]:
+    """Ours: is it worth something to know what one remembers, and does the agent know it?"""
+    found: list[Check] = []
+    if {RECOGNISING, "epl2rl"} <= agents.keys():
+        text = f"{RECOGNISING} earns more than epl2rl (lead in reward per episode)"
+        least = ADDS.size * gap(optimum)
+        ahead = lead(agents, RECOGNISING, "epl2rl")
+        found.append(claim(text, ahead, Region(low=least), words(ADDS, least)))
+    for name in ("epl2rl", RECOGNISING):
+        told = agents[name].get("familiarity") if name in agents else None
+        if RECOGNISING in agents and told and "r_gate" in told:
+            found.append(_tells(name, told["r_gate"]["auc"]["per_seed"]))
+    return found
+
+
+def no_worse(agents: Agents, optimum: Values) -> list[Check]:
+    """Ours, where recognition has nothing to add: every cue is of an episode that was met."""
+    if not {RECOGNISING, "epl2rl"} <= agents.keys():
+        return []
+    text = f"{RECOGNISING} earns no less than epl2rl (lead in reward per episode)"
+    least = -ADDS.size * gap(optimum)
+    bound = words(ADDS, least, number=".4f")
+    return [claim(text, lead(agents, RECOGNISING, "epl2rl"), Region(low=least), bound)]
+
+
+def _tells(name: str, areas: Any) -> Check:
+    """Claim that the gate opens more for known contexts; of the paper's agent, that it does not."""
+    limit = 0.5 + TELLS.size * 0.5
+    bound = words(TELLS, limit, "at least" if name == RECOGNISING else "at most", ".2f")
+    if name == RECOGNISING:
+        text, region = "tells known contexts from new ones", Region(low=limit)
+    else:
+        text, region = "does not tell known contexts from new ones", Region(high=limit)
+    return claim(f"{name}'s r-gate {text} (area under the ROC)", areas, region, bound)
+
+
+def rules_out(agents: Agents, optimum: Values) -> list[Check]:
+    """Ours, of bandits each arm of which is some context's: what belongs to another is ruled out.
+
+    Without a memory nobody can do better on a first exposure than on any other.
+    """
+    if RECOGNISING not in agents:
+        return []
+    firsts = at(agents[RECOGNISING]["by_exposure"]["reward"], 1) - optimum["without_memory"]
+    least = ADDS.size * gap(optimum)
+    text = f"{RECOGNISING} earns more on first exposures than any agent without a memory can (lead)"
+    return [claim(text, firsts, Region(low=least), words(ADDS, least))]
 
 
 def of_section(section: str, found: list[Check]) -> list[Check]:

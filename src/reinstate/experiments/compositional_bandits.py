@@ -93,6 +93,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
         text = "epl2rl's regret at the last exposure is at most half of that at the first (fall)"
         found += claims.falls(text, regret, 1, -1, HALVED)
         found += _probes(agents["epl2rl"], optimum)
+    found += claims.recognition(agents, optimum)
     return claims.of_section("4.3", found)
 
 

@@ -90,6 +90,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
         found.append(claims.outperforms(agents, "epl2rl", "l2rl-context", optimum))
     if "epl2rl" in cued:
         found.append(_episodic_above_all(agent["choices"]["group"]["cued"]))
+        found += claims.no_worse(agents, optimum)
     return claims.of_section("4.5", found)
 
 

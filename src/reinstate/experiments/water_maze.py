@@ -63,6 +63,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
         found.append(claims.exceeds(agents, "epl2rl", optimum, paper=said))
         found += [_explores(agents["epl2rl"], optimum), *_recalls(agents["epl2rl"], optimum)]
     found += claims.input_at_chance(agents, optimum)
+    found += claims.recognition(agents, optimum)
     return claims.of_section("4.4", found)
 
 
