@@ -57,6 +57,12 @@ def test_a_trial_counts_under_the_stimulus_asked_for() -> None:
     np.testing.assert_allclose(found["r_by_trial"], gates)
 
 
+def test_familiar_is_what_the_first_trial_asks_for() -> None:
+    found = compositional_scores(a_record())["familiarity"]
+    # Known in episodes 1 and 3, where the gate is widest. By the class that pays, it were 2 and 3.
+    assert found["r_gate"]["auc"]["mean"] == 1.0 and found["similarity"]["auc"]["mean"] == 0.5
+
+
 def test_first_pulls_by_the_kind_that_was_asked_for() -> None:
     found = compositional_scores(a_record())["first_pull"]
     # High: new in episode 0, known in 3. Low: known in episode 1, new in 2.

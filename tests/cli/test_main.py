@@ -51,7 +51,10 @@ def test_evaluate(command: Command, tmp_path: Path) -> None:
     assert said.code == 0
     assert said.err == "epl2rl: judging with frozen weights\n"
     verdict = json.loads(said.out)
-    assert set(verdict) == {"reward", "reward_by_epoch", "by_exposure", "r_gate", "stored"}
+    assert set(verdict) == {
+        "reward", "reward_by_epoch", "by_exposure", "r_gate", "stored", "slots_used",
+        "familiarity", "elimination",
+    }  # fmt: skip
     assert json.loads((tmp_path / "x" / "evaluation.json").read_text()) == verdict
     with np.load(tmp_path / "steps.npz", allow_pickle=False) as steps:
         seeds, epochs, episodes, pulls = 2, 3, 6, 3
@@ -59,6 +62,7 @@ def test_evaluate(command: Command, tmp_path: Path) -> None:
             "context_id", "exposure", "action", "reward", "expected_reward",
             "best_expected_reward", "gates.i", "gates.f", "gates.o", "gates.r", "distance",
             "outcome_gates.i", "outcome_gates.f", "outcome_gates.o", "outcome_gates.r", "retrieved",
+            "trace.good_arm", "filled",
         }  # fmt: skip
         assert steps["exposure"].shape == (seeds, epochs, episodes)
         assert steps["gates.r"].shape == steps["action"].shape == (seeds, epochs, episodes, pulls)

@@ -189,7 +189,7 @@ def test_an_agent_with_a_memory_is_probed(played: list[Condition]) -> None:
         name: [n, n] for n, name in enumerate(wanted, 3)
     }
     expected = {"reward", "reward_by_epoch", "r_gate", "on_training_contexts", "probes"}
-    assert set(verdict) == expected
+    assert set(verdict) == expected | {"familiarity"}
 
 
 @pytest.mark.parametrize("agent", ["l2rl", "l2rl-context"])

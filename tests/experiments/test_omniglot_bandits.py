@@ -183,7 +183,7 @@ def test_every_chart_finds_something_to_draw(results: Any) -> None:
 def test_agents_are_judged_on_classes_they_learned_on_as_well(results: dict[str, Any]) -> None:
     agent = results["agents"]["epl2rl"]
     known = agent["on_training_contexts"]
-    assert set(known) == {"reward", "by_exposure", "retrieval", "r_gate"}
+    assert set(known) == {"reward", "by_exposure", "elimination", "retrieval", "r_gate"}
     assert known["by_exposure"]["episodes"] == agent["by_exposure"]["episodes"] == [18, 18]
     # Drawings of one class are near each other, on either side.
     assert agent["retrieval"]["mean"] > 0.8 and known["retrieval"]["mean"] > 0.8

@@ -68,8 +68,8 @@ def test_results_say_where_they_come_from(results: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", AGENTS)
 def test_results_of_an_agent(results: dict[str, Any], out: Path, name: str) -> None:
     agent = results["agents"][name]
-    judged = {"reward", "by_exposure", "r_gate", "reward_by_epoch"}
-    judged |= {"stored"} if name == "epl2rl" else set()
+    judged = {"reward", "by_exposure", "r_gate", "reward_by_epoch", "elimination"}
+    judged |= {"stored", "slots_used", "familiarity"} if name == "epl2rl" else set()
     trained = {"seeds", "train_steps", "steps_per_second", "curve", "remembers"}
     assert set(agent) == judged | trained | {"share_of_ceiling"}
     assert agent["seeds"] == [0, 1] and agent["remembers"] is (name == "epl2rl")

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from reinstate.analysis.exposures import exposure_scores
+from reinstate.analysis.familiarity import familiarity
 from reinstate.analysis.intervals import over_seeds, without_nan
 from reinstate.analysis.results import OverSeeds, Scores
 from reinstate.evaluation import Record
@@ -37,6 +38,8 @@ def compositional_scores(record: Record) -> Scores:
         },
         "retrieval": retrieval_of_stimuli(record),
     }
+    if known := familiarity(record, met[..., 0]):
+        scores["familiarity"] = known
     if "r" in record.report:  # of agents that have such a gate
         gates = _by_exposure(np.asarray(record.report["r"]), met)
         scores["r_by_trial"] = without_nan(gates.mean(axis=0).tolist())

@@ -120,6 +120,30 @@ class StoredScores(TypedDict):
     by_exposure: OverSeeds  # (seeds, exposures, sizes), share of units with |c| >= the size
 
 
+class SignalScores(TypedDict):
+    """How well a signal tells known contexts from new ones."""
+
+    auc: OverSeeds  # area under the ROC: 0.5 is chance
+    auc_by_exposure: Numbers  # of contexts met once before, twice, …, each against new ones
+    roc: Numbers  # hit rate at each rate of false alarms, mean over seeds
+
+
+class FamiliarityScores(TypedDict, total=False):
+    """Whether the first step of an episode tells if its context was met before."""
+
+    false_alarms: list[float]
+    similarity: SignalScores  # of the best match in memory
+    r_gate: SignalScores  # mean over units
+
+
+class EliminationScores(TypedDict, total=False):
+    """First pulls in new contexts; lists run over the number of contexts met before, from 0."""
+
+    taken: OverSeeds  # (seeds, met), share on the good arm of a context met before
+    cannot_tell: Numbers  # the same of a player who does not know which arms are taken
+    recalled: OverSeeds  # share on the good arm of the context whose state came back
+
+
 class ChoiceScores(TypedDict, total=False):
     """The choice model, fitted to an agent's choices."""
 
@@ -140,6 +164,8 @@ class Scores(TypedDict, total=False):
     stored: StoredScores  # of agents with a memory
     slots_used: OverSeeds  # entries of the memory at the end of an epoch
     retrieval: OverSeeds | None  # share of known contexts whose own state came back
+    familiarity: FamiliarityScores  # of agents with a memory
+    elimination: EliminationScores
     on_training_contexts: dict[str, Any]  # Scores again
     probes: dict[str, OverSeeds]  # reward with an altered memory, by what was done to it
     milestones: list[dict[str, Any]]  # parts of Scores, each with its epoch
@@ -162,6 +188,7 @@ class AgentResults(Scores, total=False):
     curve: Curve
     remembers: bool  # whether it has an episodic memory
     share_of_ceiling: float | None
+    recorded: dict[str, Any]  # by which program and command, of an agent joined from other results
 
 
 class CheckRow(TypedDict):

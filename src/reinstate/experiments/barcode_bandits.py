@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+from reinstate.analysis.exposures import exposure_scores
+from reinstate.analysis.familiarity import elimination
+from reinstate.analysis.results import Scores
 from reinstate.baselines.algorithms import play_all
 from reinstate.baselines.optimum import bandit_optimum
 from reinstate.evaluation import Record
@@ -10,7 +13,7 @@ from reinstate.experiments.base import LEARNER, Agents, Baselines, Check, Experi
 from reinstate.experiments.margins import WIDELY
 from reinstate.memory import DND
 from reinstate.settings import Settings
-from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.bandits import Bandits, BarcodeBandits
 
 QUICK: Settings[BarcodeBandits, DND] = Settings(
     task=BarcodeBandits(),
@@ -23,6 +26,14 @@ PAPER = replace(
     seeds=20,
     learner=replace(QUICK.learner, lanes=256, epochs=150, unroll=10),
 )
+
+
+def judge(world: Bandits, record: Record) -> Scores:
+    """Score reward and regret by exposure, and first pulls in new contexts."""
+    scores = exposure_scores(record)
+    if found := elimination(record, world.num_arms):
+        scores["elimination"] = found
+    return scores
 
 
 def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
@@ -41,6 +52,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
         found.append(claims.exceeds(agents, "epl2rl", optimum))
         text = "epl2rl exploits a context it has met once (fall in regret from exposure 1 to 2)"
         found += claims.falls(text, agents["epl2rl"]["by_exposure"]["regret"])
+    found += claims.recognition(agents, optimum) + claims.rules_out(agents, optimum)
     return claims.of_section("4.1", found)
 
 
@@ -64,4 +76,5 @@ BARCODE_BANDITS = Experiment(
     },
     baselines=baselines,
     checks=checks,
+    judge=judge,
 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from reinstate.analysis.exposures import exposure_scores, retrieval_accuracy
+from reinstate.analysis.exposures import retrieval_accuracy
 from reinstate.analysis.results import AgentResults, OverSeeds, Scores
 from reinstate.analysis.verdicts import Region
 from reinstate.baselines.algorithms import play_all
@@ -34,7 +34,7 @@ PAPER = replace(
 
 
 def judge(world: OmniglotBandits, record: Record) -> Scores:
-    return {**exposure_scores(record), "retrieval": retrieval_accuracy(record)}
+    return {**barcode_bandits.judge(world, record), "retrieval": retrieval_accuracy(record)}
 
 
 def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
@@ -57,6 +57,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
     if "epl2rl" in agents:
         found.append(claims.exceeds(agents, "epl2rl", optimum))
         found += _finds_the_class(agents["epl2rl"])
+    found += claims.recognition(agents, optimum) + claims.rules_out(agents, optimum)
     return claims.of_section("4.2", found)
 
 

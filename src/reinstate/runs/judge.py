@@ -10,6 +10,7 @@ import numpy as np
 from reinstate import devices
 from reinstate.agent import Maker
 from reinstate.analysis.exposures import exposure_scores, reward_by_epoch
+from reinstate.analysis.familiarity import familiarity
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import Scores
 from reinstate.analysis.states import evaluate_watched, stored_scores
@@ -68,6 +69,8 @@ class Evaluator:
         verdict["reward_by_epoch"] = reward_by_epoch(record)
         if self.learner.remembers and np.all(record.filled >= 0):
             verdict["slots_used"] = over_seeds(record.filled.mean(axis=1, dtype=float))
+        if self.learner.remembers and (known := familiarity(record)):
+            verdict.setdefault("familiarity", known)  # an experiment may know the truth better
         if sizes is not None:
             verdict["stored"] = stored_scores(record, sizes)
         training = Condition(settings.task, settings.memory)
