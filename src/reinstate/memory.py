@@ -241,8 +241,8 @@ class Consolidating(DND):
 
     def _same(self, contents: Contents, key: Array) -> Array:
         identical = super()._same(contents, key)
-        if self.merge == "none":
-            return identical
+        if self.merge == "none" or not self.reach:
+            return identical  # at 0, not all keys of one direction: their cosine distance is 0 too
         distances = self._distances(contents.keys, key)
         distances = jnp.where(contents.written > 0, distances, jnp.inf)
         nearest = jnp.arange(self.capacity) == jnp.argmin(distances)

@@ -1,7 +1,7 @@
 """A dictionary of contexts, as a list of entries that is searched and sorted each time."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ class Entry:
     value: Vector
     written: int
     used: int
+    merged: list[Vector] = field(default_factory=list)  # the keys that this one is the mean of
 
 
 def distance_between(a: Vector, b: Vector, kind: str) -> float:
@@ -66,7 +67,7 @@ class Dictionary:
         def distance(entry: Entry) -> float:
             return distance_between(entry.key, query, self.distance)
 
-        nearest_first = sorted(self.entries, key=lambda e: (distance(e), -e.written))
+        nearest_first = sorted(self.entries, key=lambda e: self._order(e, distance(e)))
         neighbours = nearest_first[: self.k]
         if not neighbours:
             return np.zeros(self.value_size), [], [], []
@@ -75,3 +76,41 @@ class Dictionary:
         distances = [distance(e) for e in neighbours]
         value, weights = blend(distances, [e.value for e in neighbours], self.delta)
         return value, neighbours, weights, distances
+
+    def _order(self, entry: Entry, distance: float) -> tuple[float, ...]:
+        """Sort by it: the nearest comes first and, of equally near ones, the newest."""
+        return distance, -entry.written
+
+
+class Consolidated(Dictionary):
+    """A dictionary in which keys within reach are one context."""
+
+    def __init__(self, *settings: Any, merge: str, reach: float, recall: str) -> None:
+        super().__init__(*settings)
+        self.merge = merge
+        self.reach = reach
+        self.recall = recall
+
+    def write(self, key: Vector, value: Vector) -> None:
+        entry = self._same(key)
+        if entry is None or self.merge == "none":
+            super().write(key, value)
+            return
+        self.events += 1
+        entry.merged = [*(entry.merged or [entry.key]), key]
+        entry.key = np.mean(entry.merged, axis=0) if self.merge == "mean" else key
+        entry.value, entry.written, entry.used = value, self.events, self.events
+
+    def _same(self, key: Vector) -> Entry | None:
+        """The entry of an identical key or else, if it is within reach, of the nearest."""
+        for entry in self.entries:
+            if np.array_equal(entry.key, key):
+                return entry
+        apart = [(distance_between(e.key, key, self.distance), e) for e in self.entries]
+        within = [each for each in apart if each[0] <= self.reach]
+        return min(within, key=lambda each: each[0])[1] if within else None
+
+    def _order(self, entry: Entry, distance: float) -> tuple[float, ...]:
+        if self.recall == "newest" and distance <= self.reach:
+            return (-1.0, -entry.written)
+        return super()._order(entry, distance)
