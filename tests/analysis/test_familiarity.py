@@ -107,8 +107,9 @@ def test_without_both_kinds_there_is_nothing_to_tell(changed: Any) -> None:
 def test_an_exposure_that_a_seed_skips_has_no_mean() -> None:
     met = np.array(EXPOSURE)
     met[0] = [0, 0, 2, 0, 2, 2]
+    met[1, 0, -1] = 3  # nor does one that only the other seed met
     found: Any = familiarity(a_record(exposure=met))
-    assert found["similarity"]["auc_by_exposure"][0] is None
+    assert found["similarity"]["auc_by_exposure"] == [None, pytest.approx((5.5 / 6 + 1) / 2)]
 
 
 def test_first_pulls_on_arms_that_are_taken() -> None:

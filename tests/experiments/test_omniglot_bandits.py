@@ -176,7 +176,8 @@ def results(out: Path) -> dict[str, Any]:
 
 
 def test_every_chart_finds_something_to_draw(results: Any) -> None:
-    assert set(OMNIGLOT_BANDITS.charts) == {"training-curves", "by-exposure", "regret"}
+    ours = {"familiarity", "elimination"}
+    assert set(OMNIGLOT_BANDITS.charts) == {"training-curves", "by-exposure", "regret"} | ours
     assert all(draw(results) for draw in OMNIGLOT_BANDITS.charts.values())
 
 

@@ -40,7 +40,7 @@ def results(out: Path) -> dict[str, Any]:
 
 def test_files(out: Path) -> None:
     found = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
-    figures = "training-curves", "by-exposure", "regret"
+    figures = "training-curves", "by-exposure", "regret", "familiarity", "elimination"
     ours = {"results.json"} | {f"{name}.{kind}" for name in figures for kind in ("png", "svg")}
     for agent in AGENTS:
         files = "config.json", "metrics.jsonl", "evaluation.json"
@@ -212,7 +212,7 @@ def test_water_maze(tmp_path: Path) -> None:
     )
     results = reproduction(tmp_path / "x", ("epl2rl",), settings=settings, experiment=WATER_MAZE)
     found = {path.name for path in (tmp_path / "x").iterdir() if path.is_file()}
-    figures = {"training-curves", "steps-to-goal", "trajectories"}
+    figures = {"training-curves", "steps-to-goal", "trajectories", "familiarity"}
     assert found == {"results.json"} | {f"{n}.{kind}" for n in figures for kind in ("png", "svg")}
     assert np.shape(results["agents"]["epl2rl"]["maze"]["steps_or_end"]["mean"]) == (3,)
     assert "regret" not in results["agents"]["epl2rl"]["by_exposure"]

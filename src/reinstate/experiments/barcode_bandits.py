@@ -9,8 +9,18 @@ from reinstate.baselines.algorithms import play_all
 from reinstate.baselines.optimum import bandit_optimum
 from reinstate.evaluation import Record
 from reinstate.experiments import claims
-from reinstate.experiments.base import LEARNER, Agents, Baselines, Check, Experiment, Values
+from reinstate.experiments.base import (
+    LEARNER,
+    STANDARD_CHARTS,
+    Agents,
+    Baselines,
+    Check,
+    Experiment,
+    Values,
+)
 from reinstate.experiments.margins import WIDELY
+from reinstate.figures.familiarity import elimination as ruled_out
+from reinstate.figures.familiarity import familiarity
 from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import Bandits, BarcodeBandits
@@ -77,4 +87,5 @@ BARCODE_BANDITS = Experiment(
     baselines=baselines,
     checks=checks,
     judge=judge,
+    charts={**STANDARD_CHARTS, "familiarity": familiarity, "elimination": ruled_out},
 )

@@ -24,6 +24,7 @@ from reinstate.experiments.base import (
 )
 from reinstate.experiments.margins import FALL, HALF, MORE
 from reinstate.figures import exposures as charts
+from reinstate.figures.familiarity import familiarity
 from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.compositional import CompositionalBandits
@@ -132,5 +133,10 @@ COMPOSITIONAL_BANDITS = Experiment(
     checks=checks,
     judge=lambda _, record: compositional_scores(record),
     probes=probes,
-    charts={**STANDARD_CHARTS, "probes": charts.probes, "gates": charts.gates},
+    charts={
+        **STANDARD_CHARTS,
+        "probes": charts.probes,
+        "gates": charts.gates,
+        "familiarity": familiarity,
+    },
 )

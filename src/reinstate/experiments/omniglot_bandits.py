@@ -150,4 +150,5 @@ OMNIGLOT_BANDITS = Experiment(
     baselines=baselines,
     checks=checks,
     judge=judge,
+    charts=barcode_bandits.BARCODE_BANDITS.charts,
 )

@@ -21,6 +21,7 @@ from reinstate.experiments.base import (
 )
 from reinstate.experiments.margins import CLOSE, EXPLORES, IN_ALL, MUCH
 from reinstate.figures.exposures import steps_to_goal
+from reinstate.figures.familiarity import familiarity
 from reinstate.figures.learning import training_curves
 from reinstate.figures.mazes import trajectories
 from reinstate.memory import DND
@@ -120,5 +121,6 @@ WATER_MAZE = Experiment(
         "training-curves": training_curves,
         "steps-to-goal": steps_to_goal,
         "trajectories": trajectories,
+        "familiarity": familiarity,
     },
 )
