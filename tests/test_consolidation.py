@@ -134,7 +134,7 @@ def test_an_identical_key_comes_before_one_that_is_as_near() -> None:
     far = Consolidating(4, reach=0.1, merge="none")
     memory = filled(far, ([1, 0], [1.0]), ([2, 0], [2.0]))
     for merge in ("replace", "mean"):
-        dnd = Consolidating(4, reach=0.1, merge=merge)  # type: ignore[arg-type]
+        dnd = Consolidating(4, reach=0.1, merge=merge)
         after = write(dnd, memory, [2, 0], [3.0])
         assert stored(after) == {(1, 0): [1.0], (2, 0): [3.0]}
 

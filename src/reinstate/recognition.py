@@ -23,6 +23,8 @@ STRANGERS = 0.01  # of new contexts may find a stranger within reach
 KNOWN = 0.999  # of known contexts: farther out, no context comes back
 SAMPLED_EPOCHS = 20
 AGE_SCALE = 3.0  # log(1 + age) of the oldest of a hundred memories is 4.6
+SHARPEST = 20.0  # log p: far beyond where the best match is recalled alone, and κ^p still a number
+NEEDED = ("distances", "written", "values", "kernel", "writes")  # of what a memory finds
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Recognizer(eqx.Module):
 
     def __call__(self, found: Any) -> Recollection:
         """Combine the neighbours of a `Retrieval`, or of what has the same fields."""
-        if missing := [name for name in Retrieval._fields if not hasattr(found, name)]:
+        if missing := [name for name in NEEDED if not hasattr(found, name)]:
             raise UserError(
                 f"what this memory finds has no {', '.join(missing)}, which recognition needs: give"
                 " it the fields of reinstate.memory.Retrieval, or use another memory"
@@ -128,7 +130,7 @@ class Recognizer(eqx.Module):
         power = jnp.ones(())
         if self.sharpness is not None:
             a, b = self.sharpness
-            power = jnp.exp(a + b * similarity)
+            power = jnp.exp(jnp.minimum(a + b * similarity, SHARPEST))
         logs = jnp.where(there, power * jnp.log(jnp.where(there, kernel, 1.0)), -jnp.inf)
         null = -jnp.inf if self.log_null is None else power * self.log_null
         # In an empty memory every logarithm is −∞: the largest is then taken to be 0.
