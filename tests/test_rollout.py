@@ -1,6 +1,6 @@
 """The rollout resets, reads and writes; everything that learns or is judged rests on it."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 from jax import Array
 
-from reinstate.agent import Agent, Network, make_agent
-from reinstate.memory import DND, Contents
-from reinstate.rollout import EpochState, Step, play, start_epoch, start_lanes
+from reinstate.agent import Agent, Decision, Network, make_agent
+from reinstate.memory import DND, Consolidating, Contents, Found
+from reinstate.recognition import Recognition
+from reinstate.rollout import Episode, EpochState, Step, play, start_epoch, start_lanes
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits
-from reinstate.tasks.base import Observation
+from reinstate.tasks.base import Observation, World
 from reinstate.tasks.compositional import CompositionalBandits
+from reinstate.tasks.two_step import EpisodicTwoStep
 
 WORLD = BarcodeBandits(num_arms=3, pulls=4, num_contexts=3, repeats=3, barcode_length=4)
 NETWORK = Network(hidden_size=8)
@@ -47,8 +49,13 @@ def an_epoch(name: str, key: Array) -> tuple[BanditTask, Contents, Step]:
     return tasks, life.memory, played.steps
 
 
-def replay(agent: Agent, steps: Step, episode: int, c_ep: Array) -> tuple[list[Array], Any]:
-    """The agent stepped by hand through a recorded episode, then once more to see its outcome."""
+def replay(
+    agent: Agent, steps: Step, episode: int, c_ep: Any, later: Any = None
+) -> tuple[list[Array], Any]:
+    """The agent stepped by hand through a recorded episode, then once more to see its outcome.
+
+    What comes back is c_ep or, after the first step, `later`.
+    """
     state, logits = agent.initial_state(), []
     action, reward = jnp.array(-1), jnp.zeros(())
     for t in range(WORLD.pulls + 1):
@@ -57,6 +64,7 @@ def replay(agent: Agent, steps: Step, episode: int, c_ep: Array) -> tuple[list[A
         logits.append(decision.logits)
         if t < WORLD.pulls:
             action, reward = steps.action[episode, t], steps.reward[episode, t]
+        c_ep = c_ep if later is None else later
     return logits[:-1], state
 
 
@@ -307,3 +315,129 @@ def test_an_agent_that_outlives_episodes_is_stepped_on_through_the_epoch() -> No
             if t < WORLD.pulls:
                 np.testing.assert_allclose(decision.logits, steps.logits[n, t], atol=1e-5)
     np.testing.assert_allclose(life.player.c, state.c, atol=1e-5)
+
+
+PAIRS = CompositionalBandits(num_classes=4, repeats=4, pulls=3, stimuli="barcodes")
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Stores 7, acts at random, and reports what comes back and which barcode is on show."""
+
+    num_actions = 2
+    remembers = True
+    outlives_episodes = False
+    value_size = 1
+
+    def initial_state(self) -> Array:
+        return jnp.full(1, 7.0)
+
+    def to_store(self, state: Array) -> Array:
+        return state
+
+    def returned(self, c_ep: Any) -> dict[str, Array]:
+        return {"value": c_ep}
+
+    def __call__(
+        self,
+        features: Array,
+        context: Array,
+        last_action: Array,
+        last_reward: Array,
+        c_ep: Any,
+        state: Array,
+    ) -> tuple[Array, Decision]:
+        shown = jnp.dot(context, 2.0 ** jnp.arange(context.size))
+        report = {"shown": shown, **self.returned(c_ep)}
+        return state, Decision(jnp.zeros(2), jnp.zeros(()), report)
+
+
+@dataclass(frozen=True)
+class Recollecting(Probe):
+    """Makes a tree of what is found."""
+
+    recalls_once: bool = False
+
+    def recall(self, found: Found) -> Any:
+        return {"both": (found.value, found.written[0].astype(jnp.float32))}
+
+    def returned(self, c_ep: Any) -> dict[str, Array]:
+        value, written = c_ep["both"]
+        return {"value": value, "written": written}
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def probed(player: Probe, world: World, recall: Array) -> Episode:
+    memory, key = DND(capacity=20), jax.random.key(4)
+    start = start_epoch(world, player, memory)
+    return play(world, player, memory, start, world.sample_epoch(key), key, recall=recall)[1]
+
+
+def through_episodes(episodes: Episode, name: str) -> np.ndarray:
+    """A report on each step and on the one after them, (episodes, steps + 1)."""
+    return np.column_stack([episodes.steps.report[name], episodes.outcome[name]])
+
+
+def test_a_player_gets_the_value_on_every_step_unless_it_asks_for_more() -> None:
+    for player in (Probe(), Recollecting()):
+        episodes = probed(player, PAIRS, jnp.ones(()))
+        value = through_episodes(episodes, "value")
+        assert not value[0].any() and np.all(value[1:] == 7)
+    written = through_episodes(episodes, "written")
+    np.testing.assert_array_equal(written[:, :-1], episodes.steps.retrieved + 1)
+
+
+def test_what_comes_back_once_comes_with_the_first_sight_of_each_context() -> None:
+    episodes = probed(Recollecting(recalls_once=True), PAIRS, jnp.ones(()))
+    always = probed(Recollecting(), PAIRS, jnp.ones(()))
+    shown = through_episodes(episodes, "shown")
+    np.testing.assert_array_equal(shown, through_episodes(always, "shown"))
+    first = np.array([[now not in row[:t] for t, now in enumerate(row)] for row in shown.tolist()])
+    # Both stimuli of an episode come back, each once; in some the second only after the last pull.
+    assert (first.sum(axis=1) == 2).any() and first[:, -1].any() and not first[:, 1:-1].all()
+    for name in ("value", "written"):
+        came, could = (through_episodes(each, name) for each in (episodes, always))
+        np.testing.assert_array_equal(came, np.where(first, could, 0.0))
+    # What is recorded of the memory stays that of the context on show.
+    jax.tree.map(np.testing.assert_array_equal, episodes.steps.retrieved, always.steps.retrieved)
+
+
+def test_steps_that_show_no_context_use_none_up() -> None:
+    """Row −1, as at the first stage of an uncued episode of the two-step task, is not the last."""
+    world = EpisodicTwoStep(uncued=4, cued=4, barcode_length=5)
+    episodes = probed(Recollecting(recalls_once=True), world, jnp.ones(()))
+    shown = through_episodes(episodes, "shown") > 0
+    assert shown.tolist() == [[False, True, True]] * 4 + [[True] * 3] * 4
+    came = through_episodes(episodes, "value") > 0  # never of the same context a second time
+    assert came.tolist() == [[False] * 3] + [[False, True, False]] * 3 + [[True, True, False]] * 4
+
+
+def test_without_recall_nothing_of_a_tree_comes_back() -> None:
+    for once in (False, True):
+        episodes = probed(Recollecting(recalls_once=once), PAIRS, jnp.zeros(()))
+        for name in ("value", "written"):
+            assert not through_episodes(episodes, name).any()
+        assert np.all(np.asarray(episodes.steps.retrieved)[1:] >= 0)  # it was read all the same
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_a_recollection_is_reinstated_when_its_context_is_first_shown(once: bool) -> None:
+    """An epoch by hand of the agent that recognises; on later steps its cues are 0 as well."""
+    recognition = Recognition(once=once, age=True, null_slot=True)
+    network = replace(NETWORK, recognition=recognition)
+    memory = Consolidating(capacity=5, k=3, reach=0.3)
+    agent = make_agent("epl2rl-recognition", WORLD, network, key=jax.random.key(1))
+    tasks: Any = WORLD.sample_epoch(jax.random.key(0))
+    life, (steps, _) = jax.jit(partial(play, WORLD, agent, memory))(
+        start_epoch(WORLD, agent, memory), tasks, jax.random.key(3)
+    )
+    by_hand = memory.empty(WORLD.context_size, NETWORK.hidden_size)
+    for n in range(4):
+        found, by_hand = memory.read(by_hand, tasks.context[n])
+        recollection = agent.recall(found)
+        later = jax.tree.map(jnp.zeros_like, recollection) if once else recollection
+        logits, state = replay(agent, steps, n, recollection, later)
+        np.testing.assert_allclose(jnp.stack(logits), steps.logits[n], atol=1e-5)
+        by_hand = memory.write(by_hand, tasks.context[n], state.c)
+    assert np.any(recollection.cues != 0) and np.any(recollection.c_ep != 0)
+    assert int(memory.filled(life.memory)) <= WORLD.num_contexts
