@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,9 @@ from jax import Array
 from reinstate.agent import AGENTS, Agent, Decision, Network, make_agent
 from reinstate.cell import LSTMState
 from reinstate.errors import UserError
+from reinstate.memory import DND, Consolidating, Retrieval
+from reinstate.recognition import Recognition, Recollection
+from reinstate.rollout import recalls_once
 from reinstate.tasks.bandits import BarcodeBandits
 
 WORLD = BarcodeBandits(num_arms=3, barcode_length=6, trial_input=True)
@@ -282,3 +286,60 @@ def test_a_name_like_no_other_lists_the_known() -> None:
 def test_impossible_sizes_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="must be positive"):
         Network(**settings)
+
+
+EVERY_CUE = Recognition(margin=True, age=True, emptiness=True, reach=0.1)
+
+
+def test_cues_are_further_inputs_of_an_agent_that_recognises() -> None:
+    agent = make("epl2rl-recognition", Network(hidden_size=5, recognition=EVERY_CUE))
+    assert input_size(agent) == 5 + 4
+    cues, c_ep = jnp.array([0.6, 0.4, 0.2, 1.0]), inputs()["c_ep"]
+    state, _ = act(agent, c_ep=Recollection(c_ep, cues))  # type: ignore[arg-type]
+    x = jnp.array([0.3, 0.0, 1.0, 0.0, 1.0, *cues.tolist()])
+    np.testing.assert_allclose(state, agent.cell(x, a_state(), c_ep)[0], rtol=1e-5)
+
+
+def test_one_without_cues_differs_from_the_paper_s_in_what_it_recalls_alone() -> None:
+    network = Network(hidden_size=5, recognition=Recognition(similarity=False))
+    agent, paper = make("epl2rl-recognition", network), make("epl2rl", network)
+    assert input_size(agent) == input_size(paper) == 5
+    agent = eqx.tree_at(lambda a: (a.cell, a.head), agent, (paper.cell, paper.head))
+    given = Recollection(inputs()["c_ep"], jnp.zeros(0))
+    state, decision = act(agent, c_ep=given)  # type: ignore[arg-type]
+    expected, meant = act(paper)
+    jax.tree.map(np.testing.assert_array_equal, (state, decision.logits), (expected, meant.logits))
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_what_agents_make_of_what_is_found(once: bool) -> None:
+    network = Network(hidden_size=5, recognition=Recognition(once=once))
+    number, one, value = jnp.array([4], jnp.int32), jnp.ones(1), jnp.arange(5.0)
+    found = Retrieval(value, number, one, 0.5 * one, number, value[None], one, number[0])
+    paper, agent = make("epl2rl", network), make("epl2rl-recognition", network)
+    assert paper.recall(found) is found.value and not recalls_once(paper)
+    recollection = agent.recall(found)
+    np.testing.assert_allclose(recollection.c_ep, np.arange(5), rtol=1e-6)
+    np.testing.assert_allclose(recollection.cues, [1.5], rtol=1e-6)
+    assert recalls_once(agent) == once
+
+
+def test_what_the_kernel_learns_is_part_of_the_agent() -> None:
+    plain, network = Recognition(sharpening=False), Network(hidden_size=5)
+    for recognition, learned in (
+        (plain, []),
+        (Recognition(), ["sharpness"]),
+        (Recognition(null_slot=True), ["sharpness", "log_null"]),
+    ):
+        agent = shapes("epl2rl-recognition", replace(network, recognition=recognition), WORLD)
+        arrays = jax.tree.leaves_with_path(agent.recognizer)
+        assert [path[-1].name for path, _ in arrays] == learned
+    assert make("epl2rl").recognizer is None
+
+
+def test_the_memory_of_each_agent() -> None:
+    network, dnd = Network(recognition=EVERY_CUE), DND(capacity=20)
+    for name, maker in AGENTS.items():
+        memory = maker.memory_for(dnd, WORLD, network)  # type: ignore[attr-defined]
+        recognises = name == "epl2rl-recognition"
+        assert memory == (Consolidating(20, 10, reach=0.1) if recognises else dnd)

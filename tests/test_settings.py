@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from reinstate import registry
+from reinstate.agent import AGENTS, Network
 from reinstate.errors import UserError
 from reinstate.evaluation import Evaluation
 from reinstate.experiments.barcode_bandits import PAPER
 from reinstate.learner import A2C
-from reinstate.memory import DND
+from reinstate.memory import DND, Consolidating
+from reinstate.recognition import Recognition
 from reinstate.settings import (
     Settings,
     completed,
@@ -66,6 +68,11 @@ def test_a_whole_number_may_stand_for_a_float() -> None:
         ("task.mapping", "any", "settings.task.mapping must be one of permutation, independent"),
         ("learner.optimizer", None, "settings.learner.optimizer must be one of adam, rmsprop"),
         ("task.pulls", 0, "pulls must be positive, not 0"),
+        ("network.recognition.gains", 2.0, "network.recognition has unknown fields: gains"),
+        ("network.recognition.gain", ..., "network.recognition has missing fields: gain"),
+        ("network.recognition.once", 1, "network.recognition.once must be bool, not 1"),
+        ("network.recognition.merge", "sum", "merge must be one of none, replace, mean"),
+        ("network.recognition", None, "settings.network.recognition must be an object, not None"),
     ],
 )
 def test_untrusted_values_are_named(path: str, value: Any, message: str) -> None:
@@ -148,3 +155,61 @@ def test_a_memory_that_is_not_known_here_is_refused() -> None:
         recorded_settings(BarcodeBandits, values)
     with pytest.raises(UserError, match="memory Forgetful has no name"):
         to_dict(replace(TINY, memory=Forgetful(capacity=6)))
+
+
+def test_runs_from_before_recognition_come_back_with_its_defaults() -> None:
+    """Their agents were never asked for it: whatever it is, they play as they did."""
+    settings = replace(TINY, network=Network(hidden_size=7, stored="tanh"))
+    values = json.loads(json.dumps(to_dict(settings)))
+    del values["network"]["recognition"]
+    assert recorded_settings(BarcodeBandits, values) == settings
+    assert completed(BarcodeBandits, values) == to_dict(settings)
+
+
+def test_what_came_later_within_recognition_has_its_default() -> None:
+    settings = replace(TINY, network=Network(recognition=Recognition(gain=2.0, age=True)))
+    values = json.loads(json.dumps(to_dict(settings)))
+    assert recorded_settings(BarcodeBandits, values) == settings
+    del values["network"]["recognition"]["margin"]
+    assert recorded_settings(BarcodeBandits, values) == settings
+    values["network"]["recognition"]["colour"] = "red"
+    with pytest.raises(UserError, match="recognition has unknown fields: colour"):
+        recorded_settings(BarcodeBandits, values)
+
+
+RECOGNISING = replace(TINY, network=Network(recognition=Recognition(neighbours=3, reach=0.2)))
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_settings_for_an_agent_have_its_own_memory(agent: str) -> None:
+    found = RECOGNISING.for_agent(agent)
+    if agent != "epl2rl-recognition":
+        assert found == RECOGNISING
+        return
+    assert found == replace(RECOGNISING, memory=Consolidating(6, 3, reach=0.2))
+    assert found.for_agent(agent) == found
+    assert found.for_agent("epl2rl") == found  # somebody may choose it for any agent
+
+
+def test_settings_for_a_maker_of_another_kind() -> None:
+    def maker(world: Any, network: Any, *, key: Any) -> Any:
+        raise NotImplementedError
+
+    assert RECOGNISING.for_agent(maker) is RECOGNISING
+    maker.memory_for = lambda memory, world, network: replace(memory, k=2)  # type: ignore[attr-defined]
+    assert RECOGNISING.for_agent(maker).memory == DND(capacity=6, k=2)
+
+
+def test_learners_have_the_memory_of_their_agent() -> None:
+    roomy = replace(RECOGNISING, memory=DND(capacity=50))
+    assert roomy.make_learner("epl2rl").memory == DND(6)
+    assert roomy.make_learner("epl2rl-recognition").memory == Consolidating(6, 3, reach=0.2)
+
+
+def test_a_memory_that_consolidates_goes_by_its_name() -> None:
+    settings = RECOGNISING.for_agent("epl2rl-recognition")
+    values = json.loads(json.dumps(to_dict(settings)))
+    assert values["memory"]["kind"] == "consolidating"
+    assert recorded_settings(BarcodeBandits, values) == settings
+    del values["memory"]["recall"]
+    assert recorded_settings(BarcodeBandits, values) == settings

@@ -95,6 +95,12 @@ def test_expected_rewards_are_the_probabilities_whatever_was_pulled() -> None:
         state, _ = world.step(jax.random.key(0), bandit(), state, jnp.array(pulled))
 
 
+def test_analyses_are_told_the_good_arm() -> None:
+    world = BarcodeBandits()
+    for arm in (0, 7):
+        assert int(world.trace(bandit(arm), jnp.array(3)).good_arm) == arm
+
+
 def test_the_trial_input_is_the_share_of_pulls_done() -> None:
     world = BarcodeBandits(pulls=4, trial_input=True)
     state = world.reset(jax.random.key(0), bandit())

@@ -115,6 +115,18 @@ def test_context_ids_and_contexts_name_each_other(
         assert len(pairs) == len(dict(pairs)) == len({context for _, context in pairs})
 
 
+def test_every_row_of_contexts_is_named_by_its_id(
+    world: World, epochs: Any, contexts: np.ndarray
+) -> None:
+    """Also where an episode shows several: two stimuli, or a cue and a context of its own."""
+    names = np.asarray(jax.vmap(jax.vmap(world.context_ids))(epochs))
+    assert names.shape == contexts.shape[:3] and np.issubdtype(names.dtype, np.integer)
+    for ids, shown in zip(names, contexts, strict=True):
+        whose = identities(world, shown.reshape(-1, world.context_size))
+        pairs = set(zip(ids.ravel().tolist(), whose, strict=True))
+        assert len(pairs) == len(dict(pairs)) == len({context for _, context in pairs})
+
+
 def test_a_context_that_changes_its_looks_shows_none_twice_in_an_epoch(
     world: World, contexts: np.ndarray
 ) -> None:
@@ -223,6 +235,7 @@ def one_episode(world: World, key: Array) -> dict[str, Any]:
             world.observe(updated, state),
             world.expected_rewards(updated, state),
             world.trace(updated, state),
+            world.context_ids(updated),
             world.keys_to_store(updated, after),
         ),
     }
