@@ -25,6 +25,7 @@ VERBS = {  # each is a class in the module of its name, imported when it is aske
     "optimum": "compute the best possible reward, memory or not",
     "tune": "search hyper-parameters, many settings at once",
     "watch": "replay episodes of a trained run in the terminal",
+    "memory-map": "draw the states that a trained run's memory holds",
     "join": "put agents side by side that were trained apart",
     "rejudge": "judge recorded results by the rules of this version",
     "verdicts": "compare two recorded results claim by claim",

@@ -1,0 +1,82 @@
+"""The verb `memory-map`: what a trained run's memory holds, drawn."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import jax
+
+from reinstate import devices
+from reinstate.analysis.memory_map import memory_map, stored_states
+from reinstate.cli.shared import RunFolder, Verb, shown
+from reinstate.cli.tables import say
+from reinstate.errors import UserError, require_positive
+from reinstate.figures import memory_map as figure
+from reinstate.figures.style import label
+from reinstate.files import require_new
+from reinstate.runs.judge import Evaluator
+from reinstate.runs.progress import Reporter
+from reinstate.runs.run import Run, open_run
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryMap(Verb):
+    """Draw what a trained run's memory holds, after 1, 2, 3 and 10 exposures.
+
+    An agent plays fresh epochs with frozen weights. Each point is a state that it stored; points
+    lie in the plane in which all of them differ most (their first two principal components), the
+    same in every panel, and have the colour of the arm that was the good one. States that say which
+    arm is good lie together by colour, whatever context they are of. Where there are no arms,
+    colours are those of ten contexts of one epoch.
+
+      reinstate memory-map runs/barcode-bandits-epl2rl
+      reinstate memory-map runs/mine --seed 3 --epochs 30 --out map.pdf
+    """
+
+    run: RunFolder
+    """A run folder, as `reinstate train` leaves it; its agent needs a memory."""
+    seed: Annotated[int | None, shown("INT", "the run's first")] = None
+    """Which of the run's seeds."""
+    epochs: int = 10
+    """Epochs that it plays; each has its own contexts."""
+    out: Annotated[Path, shown("FILE")] = Path("memory-map.png")
+    """The new file: .png, .svg or .pdf."""
+
+    def __post_init__(self) -> None:
+        require_positive(epochs=self.epochs)
+        figure.require_kind(self.out)
+
+    def do(self, command: str) -> dict[str, Any]:
+        experiment, agent, settings = open_run(self.run)
+        seeds = [*settings.seed_range]
+        seed = seeds[0] if self.seed is None else self.seed
+        if seed not in seeds:
+            raise UserError(f"{self.run} has the seeds {seeds}, not {seed}")
+        require_new(self.out, "--out")
+        devices.use_all_cores()
+        evaluator = Evaluator(experiment, agent, settings)
+        if not evaluator.learner.remembers:
+            raise UserError(f"{self.run} is a run of {agent}, which has no memory to draw")
+        state, place = evaluator.load(Run(self.run)), seeds.index(seed)
+        player = evaluator.learner.agent(jax.tree.map(lambda x: x[place], state.params))
+        played = replace(settings.evaluation, epochs=self.epochs)
+        with Reporter().working(f"{agent}: playing"):
+            found = memory_map(stored_states(evaluator.condition, player, played, seed))
+        figure.save(found, self.out, f"{experiment.title}: what {label(agent)} stores")
+        return {
+            "file": str(self.out),
+            "labels": found.labels,
+            "explained": found.explained,
+            "exposures": [panel.exposure for panel in found.panels],
+            "states": [len(panel.label) for panel in found.panels],
+            "readable": [panel.readable for panel in found.panels],
+        }
+
+    def show(self, result: dict[str, Any]) -> None:
+        for exposure, readable in zip(result["exposures"], result["readable"], strict=True):
+            if readable is not None:
+                times = "1 exposure" if exposure == 1 else f"{exposure} exposures"
+                share = f"{100 * readable:.0f}% of states are nearest to one of the same"
+                say(f"after {times}: {share} {result['labels']}")
+        say(f"{result['file']} shows {sum(result['states'])} stored states")
+        say(f"next: open {result['file']}")
