@@ -118,8 +118,17 @@ def test_first_pulls_on_arms_that_are_taken() -> None:
     assert found["taken"]["per_seed"] == [[0, 1, 0], [0, 1, 1]]
     assert found["taken"]["mean"] == [0, 1, 0.5]
     assert found["cannot_tell"] == [0, 0.25, 0.5]
+    # Second pulls are all on arm 1, and no first pull paid: taken once arm 1 has been met.
+    assert found["taken_next"]["per_seed"] == [[0, 0, 1], [0, 1, 1]]
     # Back came 0 and 1, then 1 and 0 (the last two of seed 1: episodes 1 and 2).
     assert found["recalled"]["per_seed"] == [0.5, 0.5]
+
+
+def test_second_pulls_count_where_the_first_paid_nothing() -> None:
+    reward = np.zeros((2, 1, 6, 2))
+    reward[:, 0, [1, 2], 0] = 1  # the second context of each seed
+    found: Any = elimination(a_record(reward=reward), 4)
+    assert found["taken_next"]["per_seed"] == [[0, None, 1], [0, None, 1]]
 
 
 def test_contexts_may_share_an_arm() -> None:
@@ -134,7 +143,7 @@ def test_contexts_may_share_an_arm() -> None:
 def test_a_world_without_arms_and_an_agent_without_memory() -> None:
     assert elimination(a_record(trace=NoArms(0)), 4) is None
     none = np.full((2, 1, 6, 2), -1)
-    assert set(elimination(a_record(retrieved=none), 4) or {}) == {"taken", "cannot_tell"}
+    assert set(elimination(a_record(retrieved=none), 4) or {}) == {"taken", "taken_next", "cannot_tell"}
 
 
 def test_results_hold_them() -> None:

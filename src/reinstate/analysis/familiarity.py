@@ -76,25 +76,29 @@ def hit_rates(known: np.ndarray, new: np.ndarray) -> np.ndarray:
 
 
 def elimination(record: Record, num_arms: int) -> EliminationScores | None:
-    """Score first pulls in new contexts, by the number m of contexts met before in the epoch.
+    """Score early pulls in new contexts, by the number m of contexts met before in the epoch.
 
     An arm is taken if it was the good one of a context met before. Where every context has an arm
     of its own, it cannot be the good one of a new context: who knows that a context is new can rule
-    it out. A player who cannot tell pulls a taken arm with P = taken arms / num_arms.
+    it out. A player who cannot tell pulls a taken arm with P = taken arms / num_arms. Second pulls
+    count where the first paid nothing: an agent may have a habit of where to begin.
     """
     if not hasattr(record.trace, "good_arm"):
         return None
-    pull = np.asarray(record.action)[..., 0]  # (seeds, epochs, episodes)
+    pulls = np.asarray(record.action)  # (seeds, epochs, episodes, steps)
     arm = np.asarray(record.trace.good_arm)[..., 0]
     new = np.asarray(record.exposure) == 0
     before = _taken_before(arm, num_arms)  # (seeds, epochs, episodes, arms)
     met = new.cumsum(axis=-1) - new  # (seeds, epochs, episodes)
-    on_taken = np.take_along_axis(before, pull[..., None], axis=-1)[..., 0]
+    on_taken = np.take_along_axis(before, pulls, axis=-1)  # (seeds, epochs, episodes, steps)
     found: EliminationScores = {
-        "taken": without_nan(over_seeds(_by_met(on_taken, met, new))),
+        "taken": without_nan(over_seeds(_by_met(on_taken[..., 0], met, new))),
         "cannot_tell": without_nan(_by_met(before.mean(-1), met, new).mean(axis=0).tolist()),
     }
-    return found | _on_the_arm_recalled(record, pull, arm, new)
+    lost = new & (np.asarray(record.reward)[..., 0] == 0)
+    if pulls.shape[-1] > 1 and lost.any():
+        found["taken_next"] = without_nan(over_seeds(_by_met(on_taken[..., 1], met, lost)))
+    return found | _on_the_arm_recalled(record, pulls[..., 0], arm, new)
 
 
 def _on_the_arm_recalled(

@@ -137,11 +137,12 @@ class FamiliarityScores(TypedDict, total=False):
 
 
 class EliminationScores(TypedDict, total=False):
-    """First pulls in new contexts; lists run over the number of contexts met before, from 0."""
+    """Pulls in new contexts; lists run over the number of contexts met before, from 0."""
 
-    taken: OverSeeds  # (seeds, met), share on the good arm of a context met before
-    cannot_tell: Numbers  # the same of a player who does not know which arms are taken
-    recalled: OverSeeds  # share on the good arm of the context whose state came back
+    taken: OverSeeds  # (seeds, met), share of first pulls on the good arm of a context met before
+    taken_next: OverSeeds  # the same of second pulls, where the first paid nothing
+    cannot_tell: Numbers  # of first pulls, by a player who does not know which arms are taken
+    recalled: OverSeeds  # share of first pulls on the good arm of the context that came back
 
 
 class ChoiceScores(TypedDict, total=False):

@@ -16,11 +16,9 @@ AREAS = (
     "exposure to the context",
     "area under the ROC (AUC)",
 )
-TAKEN = (
-    "First pulls in new contexts, on the good arm of another",
-    "contexts met before in the epoch",
-    "share of first pulls on taken arms",
-)
+MET = "contexts met before in the epoch"
+TAKEN = ("First pulls in new contexts", MET, "share on arms of other contexts")
+TAKEN_NEXT = ("Second pulls, where the first paid nothing", MET, "share on arms of other contexts")
 ROC_NOTE = (
     "On an episode's first step: how far the r-gate opens, and the similarity of the best match in"
     " memory. Every threshold is a point. The area under a curve is the chance that a known context"
@@ -68,16 +66,19 @@ def _signal(agent: ShownAgent, signal: str, part: str) -> list[Series]:
 
 
 def elimination(results: Results) -> list[Chart]:
-    """Show how often first pulls in new contexts are on arms that belong to other contexts."""
-    series: list[Series] = []
-    blind: list[Series] = []
-    for agent in shown_agents(results):
-        scores = at(agent.scores, "elimination")
-        series += _by_met(agent.label, agent.colour, at(scores, "taken"))
-        mean = {"mean": at(scores, "cannot_tell")}
-        blind = blind or _by_met(CANNOT_TELL, GREY, mean, dash=(4, 2), width=1.4)
-    every = [*series, *blind] if series else []
-    return with_series([Chart(*TAKEN, every, dodge=0.1, include=[0.0], note=TAKEN_NOTE)])
+    """Show how often pulls in new contexts are on arms that belong to other contexts."""
+    charts = []
+    for part, words in (("taken", TAKEN), ("taken_next", TAKEN_NEXT)):
+        series: list[Series] = []
+        blind: list[Series] = []
+        for agent in shown_agents(results):
+            scores = at(agent.scores, "elimination")
+            series += _by_met(agent.label, agent.colour, at(scores, part))
+            mean = {"mean": at(scores, "cannot_tell")}
+            blind = blind or _by_met(CANNOT_TELL, GREY, mean, dash=(4, 2), width=1.4)
+        every = [*series, *blind] if series else []
+        charts.append(Chart(*words, every, dodge=0.1, include=[0.0, 1.0], note=TAKEN_NOTE))
+    return with_series(charts)
 
 
 def _by_met(name: str, colour: str, summary: object, **looks: Any) -> list[Series]:
