@@ -2,23 +2,35 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from reinstate.analysis.memory_map import MemoryMap, Panel
+from reinstate.analysis.memory_map import MemoryMap, Panel, Stored, stored_states
+from reinstate.cli import memory_map as verb
+from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.figures.memory_map import draw, save
+from reinstate.runs.judge import Evaluator
 from spoken import Command, assert_refused
-from tiny import new_run, trained_run
+from tiny import TINY, new_run, trained_run
 
 
-def test_a_map_of_a_run(command: Command, tmp_path: Path) -> None:
-    trained_run(tmp_path / "x")
+def test_a_map_of_a_run(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, players = trained_run(tmp_path / "x"), []
+
+    def played(condition: Any, player: Any, *others: Any) -> Stored:
+        players.append(player)
+        return stored_states(condition, player, *others)
+
+    monkeypatch.setattr(verb, "stored_states", played)
     said = command("memory-map x --seed 1 --epochs 2 --out m.svg --json")
     assert said.code == 0, said.err
     found = json.loads(said.out)
     assert found["exposures"] == [1, 2] and found["states"] == [6, 6]
     assert all(0 <= share <= 1 for share in found["readable"] + found["explained"])
+    weights = Evaluator(BARCODE_BANDITS, "epl2rl", TINY).load(run).params.head.weight
+    np.testing.assert_array_equal(players[0].head.weight, weights[1])
     assert "after 2 exposures" in (tmp_path / "m.svg").read_text()
     assert_refused(command("memory-map x --out m.svg"), "m.svg exists: choose another --out")
     assert_refused(command("memory-map x --out m.gif"), "m.gif must end in .png, .svg or .pdf")
@@ -31,7 +43,7 @@ def test_a_map_of_a_run(command: Command, tmp_path: Path) -> None:
 
 def a_map(labels: int) -> MemoryMap:
     panels = [
-        Panel(e, np.arange(4.0 * labels).reshape(-1, 2), np.arange(labels).repeat(2), share)
+        Panel(e, e * np.arange(4.0 * labels).reshape(-1, 2), np.arange(labels).repeat(2), share)
         for e, share in ((1, None), (10, 0.5))
     ]
     return MemoryMap(panels, [0.6, 0.2], "good arm")

@@ -57,7 +57,7 @@ def test_first_pulls_beside_a_player_who_cannot_tell() -> None:
         "L2RL": [0, 0.25, 0.5],
         CANNOT_TELL: [0, 0.25, 0.5],
     }
-    assert all(list(s.x) == [0, 1, 2] for s in chart.series)
+    assert [list(s.x) for s in chart.series] == [[0, 1, 2]] * 3
     # Student's interval of .9 and .1 is [−4.6, 5.6].
     assert list(chart.series[0].ci95) == [(0, 0), (0.5, 0.5), (0, 1)]
 
@@ -65,6 +65,9 @@ def test_first_pulls_beside_a_player_who_cannot_tell() -> None:
 def test_nothing_is_drawn_of_results_without_them() -> None:
     older = document(epl2rl={"reward": over_seeds([1.0])})
     assert familiarity(older) == [] and elimination(older) == []
+    unknown = {**MEMORY["familiarity"]["r_gate"], "auc": None}
+    scores = {"false_alarms": [0, 0.5, 1], "r_gate": unknown}
+    assert familiarity(document(epl2rl={"familiarity": scores})) == []
     only = document(epl2rl={"elimination": {"cannot_tell": [0, 1]}})
     assert elimination(only) == []
 

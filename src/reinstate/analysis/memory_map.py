@@ -50,14 +50,16 @@ class MemoryMap(NamedTuple):
     labels: str  # what tells states apart
 
 
-class _Contents(NamedTuple):
+class Log(NamedTuple):
+    """What a memory holds, and all that it was given."""
+
     memory: Any
     values: Array  # (writes, value_size) in the order in which they were written
     writes: Array  # () so far
 
 
 @dataclass(frozen=True)
-class _Logged(Memory):
+class Logged(Memory):
     """A memory that also keeps everything it was ever given."""
 
     memory: Memory
@@ -66,18 +68,18 @@ class _Logged(Memory):
     def fitted(self, writes: int) -> Self:
         return replace(self, memory=self.memory.fitted(writes))
 
-    def empty(self, key_size: int, value_size: int) -> _Contents:
+    def empty(self, key_size: int, value_size: int) -> Log:
         log = jnp.zeros((self.writes, value_size)), jnp.zeros((), jnp.int32)
-        return _Contents(self.memory.empty(key_size, value_size), *log)
+        return Log(self.memory.empty(key_size, value_size), *log)
 
-    def write(self, contents: _Contents, key: Array, value: Array) -> _Contents:
-        return _Contents(
+    def write(self, contents: Log, key: Array, value: Array) -> Log:
+        return Log(
             self.memory.write(contents.memory, key, value),
             contents.values.at[contents.writes].set(value),
             contents.writes + 1,
         )
 
-    def read(self, contents: _Contents, query: Array) -> tuple[Found, _Contents]:
+    def read(self, contents: Log, query: Array) -> tuple[Found, Log]:
         found, after = self.memory.read(contents.memory, query)
         return found, contents._replace(memory=after)
 
@@ -94,7 +96,7 @@ def stored_states(
     if not player.remembers:
         raise UserError("a memory map is of stored states, and an agent without memory has none")
     writes = world.writes_per_episode
-    logged = _Logged(memory, world.episodes_per_epoch * writes)
+    logged = Logged(memory, world.episodes_per_epoch * writes)
 
     @jax.jit
     @jax.vmap
