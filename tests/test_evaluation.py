@@ -40,7 +40,7 @@ def test_shapes(uniform: Record) -> None:
     assert uniform.context_id.shape == uniform.exposure.shape == (EPOCHS, episodes)
     for leaf in jax.tree.leaves(uniform.outcome):
         assert leaf.shape == (EPOCHS, episodes)
-    assert uniform.filled.shape == (EPOCHS,)
+    assert uniform.filled.shape == (EPOCHS, episodes)
     others = [getattr(uniform, name) for name in Record._fields[2:-1] if name != "outcome"]
     for leaf in jax.tree.leaves(others):
         assert leaf.shape == (EPOCHS, episodes, steps)

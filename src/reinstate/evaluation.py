@@ -1,11 +1,11 @@
 """Frozen weights, fresh keys → a Record of every step."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 
 from reinstate.agent import Player
@@ -51,7 +51,7 @@ class Record(NamedTuple):
     distance: Array  # (epochs, episodes, steps) to the nearest key; infinite in an empty memory
     retrieved: Array  # (epochs, episodes, steps) the episode whose state came back; −1: none
     trace: Any  # what the world tells of each step, as arrays of (epochs, episodes, steps, …)
-    filled: Any = -1  # (epochs,) entries of the memory at the end; −1 if it does not say
+    filled: Any = None  # (epochs, episodes) the memory's entries at the epoch's end; −1: unknown
 
 
 def evaluate(
@@ -83,10 +83,11 @@ def evaluate_in(condition: Condition, player: Player, settings: Evaluation, seed
         steps.distance,
         steps.retrieved,
         steps.trace,
-        jax.vmap(_filled(memory))(after.memory),
+        _filled(memory, after.memory, tasks.exposure),
     )
 
 
-def _filled(memory: Memory) -> Callable[[Any], Array]:
-    """Return how to count a memory's entries; one that cannot tell has −1."""
-    return getattr(memory, "filled", partial(Memory.filled, memory))
+def _filled(memory: Memory, contents: Any, like: Array) -> Array:
+    """Count what a memory holds in each epoch, for every episode of it; −1 if it cannot tell."""
+    count = getattr(memory, "filled", partial(Memory.filled, memory))
+    return jnp.broadcast_to(jax.vmap(count)(contents)[:, None], like.shape)

@@ -125,11 +125,10 @@ def play_episode(
     # The last reward reaches the cell only as the next step's input: without one more step the
     # stored state would lack it.
     after, decision, _ = exposure.sense(now)
-    player_state = after.player
     keys = [contexts[row] for row in world.keys_to_store(task, now.task)]
     state = EpochState(
-        _write(player, memory, contents, keys, player_state, through_storage),
-        player_state if player.outlives_episodes else state.player,
+        _write(player, memory, contents, keys, after.player, through_storage),
+        after.player if player.outlives_episodes else state.player,
         world.update_history(state.history, task, now.task),
     )
     return state, Episode(steps, _means(decision))

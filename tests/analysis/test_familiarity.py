@@ -143,7 +143,11 @@ def test_contexts_may_share_an_arm() -> None:
 def test_a_world_without_arms_and_an_agent_without_memory() -> None:
     assert elimination(a_record(trace=NoArms(0)), 4) is None
     none = np.full((2, 1, 6, 2), -1)
-    assert set(elimination(a_record(retrieved=none), 4) or {}) == {"taken", "taken_next", "cannot_tell"}
+    assert set(elimination(a_record(retrieved=none), 4) or {}) == {
+        "taken",
+        "taken_next",
+        "cannot_tell",
+    }
 
 
 def test_results_hold_them() -> None:

@@ -62,7 +62,7 @@ def test_training_curves_are_the_means_and_the_seeds() -> None:
 
 def test_every_agent_of_ours_has_its_label_and_its_colour() -> None:
     assert style.LABELS.keys() == style.COLOURS.keys() <= AGENTS.keys()
-    assert len(set(style.LABELS.values())) == len(set(style.COLOURS.values())) == 8
+    assert len(set(style.LABELS.values())) == len(set(style.COLOURS.values())) == 9
     assert style.label("epl2rl-input-4") == "epL2RL, memory as 4 inputs"
 
 

@@ -17,8 +17,12 @@ AREAS = (
     "area under the ROC (AUC)",
 )
 MET = "contexts met before in the epoch"
-TAKEN = ("First pulls in new contexts", MET, "share on arms of other contexts")
-TAKEN_NEXT = ("Second pulls, where the first paid nothing", MET, "share on arms of other contexts")
+TAKEN = ("First pulls in new contexts", MET, "first pulls on arms of other contexts")
+TAKEN_NEXT = (
+    "Second pulls in new contexts, where the first paid nothing",
+    MET,
+    "second pulls, after a loss",
+)
 ROC_NOTE = (
     "On an episode's first step: how far the r-gate opens, and the similarity of the best match in"
     " memory. Every threshold is a point. The area under a curve is the chance that a known context"

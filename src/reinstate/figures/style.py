@@ -27,7 +27,7 @@ COLOURS = {
     "epl2rl-input-8": "#999933",
     "epl2rl-input-16": "#882255",
 }
-SPARE = ("#E69F00", "#56B4E9", "#7B3FA0", "#8C564B", "#666666")
+SPARE = ("#E69F00", "#56B4E9", "#AA4499", "#8C564B", "#666666")
 BLACK = "#000000"
 GREY = "#6E7781"  # of what is no agent: optima, algorithms
 STAGES = ("#0072B2", "#E69F00", "#009E73")  # of the two-step task

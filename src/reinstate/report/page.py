@@ -40,6 +40,8 @@ HEADINGS = {  # of files whose charts have one together
     "regret": "Regret by pull",
     "probes": MEMORY,
     "gates": MEMORY,
+    "familiarity": MEMORY,
+    "elimination": MEMORY,
     "choice-weights": CHOICES,
     "stay": CHOICES,
     "weights-in-training": CHOICES,

@@ -67,8 +67,8 @@ class Evaluator:
         record, sizes = self._play(state, self.condition)
         verdict = self.scores(record)
         verdict["reward_by_epoch"] = reward_by_epoch(record)
-        if self.learner.remembers and np.all(record.filled >= 0):
-            verdict["slots_used"] = over_seeds(record.filled.mean(axis=1, dtype=float))
+        if self.learner.remembers and record.filled is not None and np.all(record.filled >= 0):
+            verdict["slots_used"] = over_seeds(record.filled[..., -1].mean(axis=1, dtype=float))
         if self.learner.remembers and (known := familiarity(record)):
             verdict.setdefault("familiarity", known)  # an experiment may know the truth better
         if sizes is not None:
