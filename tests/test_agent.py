@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from jax import Array
 
-from reinstate.agent import AGENTS, Agent, Decision, Network, make_agent
+from reinstate.agent import AGENTS, Agent, Decision, Network, Wiring, make_agent
 from reinstate.cell import LSTMState
 from reinstate.errors import UserError
 from reinstate.memory import DND, Consolidating, Retrieval
@@ -322,6 +322,15 @@ def test_what_agents_make_of_what_is_found(once: bool) -> None:
     np.testing.assert_allclose(recollection.c_ep, np.arange(5), rtol=1e-6)
     np.testing.assert_allclose(recollection.cues, [1.5], rtol=1e-6)
     assert recalls_once(agent) == once
+
+
+@pytest.mark.parametrize("route", ["none", "input"])
+def test_only_what_comes_through_the_gate_can_be_recognised(route: Any) -> None:
+    assert Wiring("fine", route="gate", recognises=True) and Wiring("fine", route=route)
+    with pytest.raises(UserError, match=f"that recognises needs the route 'gate', not '{route}'"):
+        Wiring("odd", route=route, recognises=True)
+    with pytest.raises(UserError, match="unknown route 'door': choose none, gate or input"):
+        Wiring("odd", route="door")  # type: ignore[arg-type]
 
 
 def test_what_the_kernel_learns_is_part_of_the_agent() -> None:

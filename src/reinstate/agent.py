@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate.cell import EpisodicLSTMCell, LSTMState
-from reinstate.errors import require_choices, require_positive
+from reinstate.errors import UserError, require_choices, require_positive
 from reinstate.memory import Found, Memory
 from reinstate.recognition import Recognition, Recognizer
 from reinstate.registry import Registry
@@ -128,6 +128,14 @@ class Wiring:
     """As inputs: a linear layer makes this many of the retrieved state; 0 gives it as it is."""
     recognises: bool = False
     """Whether it judges what comes back, as `Network.recognition` says."""
+
+    def __post_init__(self) -> None:
+        require_choices(self)
+        if self.recognises and self.route != "gate":
+            raise UserError(
+                f"an agent that recognises needs the route 'gate', not {self.route!r}: what it"
+                " recalls enters through the r-gate"
+            )
 
     @property
     def remembers(self) -> bool:

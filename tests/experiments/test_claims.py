@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from made_up import judged, near
+from made_up import columns, judged, near
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.verdicts import Evidence, Region, with_verdicts
 from reinstate.cli.tables import print_alarms, print_checks
@@ -41,6 +41,33 @@ def test_agents_are_compared_seed_by_seed() -> None:
     assert verdict(check) == "supported"
     assert verdict(claims.no_better(both, "a", "b", OPTIMUM)) == "contradicted"
     assert verdict(claims.no_better(both, "b", "a", OPTIMUM)) == "supported"
+
+
+def with_seeds(seeds: list[int], rewards: Any, **more: Any) -> Any:
+    return {"seeds": seeds, "reward": over_seeds(rewards), **more}
+
+
+def test_agents_are_paired_by_the_seeds_that_both_have() -> None:
+    """In whichever order each of them has its own."""
+    both = {
+        "a": with_seeds([7, 3, 5, 4], [6.7, 6.3, 9.9, 6.4]),
+        "b": with_seeds([3, 4, 6, 7], [5.3, 5.3, 0.0, 5.8]),
+    }
+    np.testing.assert_allclose(claims.lead(both, "a", "b"), [0.9, 1.0, 1.1])  # of 7, 3 and 4
+    np.testing.assert_allclose(claims.lead(both, "b", "a"), [-1.0, -1.1, -0.9])
+    check = claims.outperforms(both, "a", "b", OPTIMUM)
+    assert check.evidence.value == pytest.approx(1.0) and check.evidence.seeds == 3
+
+
+def test_agents_that_share_no_seed_are_not_compared() -> None:
+    apart = {"a": with_seeds([0, 1], [8.0, 8.1]), "b": with_seeds([2, 3], [4.0, 4.1])}
+    compared = [
+        claims.outperforms(apart, "a", "b", OPTIMUM),
+        claims.no_better(apart, "a", "b", OPTIMUM),
+        claims.exceeds(apart, "a", OPTIMUM),
+    ]
+    (alone,) = claims.of_section("4.9", compared)
+    assert alone.claim.startswith("a earns more than any agent without")
 
 
 def test_recorded_seeds_decide_and_not_the_interval_recorded_beside_them() -> None:
@@ -105,6 +132,85 @@ def test_at_chance_counts_seeds(seeds: list[float], share: float, expected: str)
     assert claims.input_at_chance(agents(epl2rl=over_seeds(seeds)), OPTIMUM) == []
 
 
+# Recognition: our own claims
+
+
+def recognising(lead: float = 0.3, area: float = 0.8, spread: float = 0.001) -> Any:
+    """The paper's agent, and one that earns more and whose gate has this area under the ROC."""
+
+    def agent(reward: float, area: float) -> Any:
+        exposures = {"reward": columns(reward - 3.4, 9.0)}
+        told = {"r_gate": {"auc": near(area, spread)}}
+        return {"reward": near(reward, spread), "by_exposure": exposures, "familiarity": told}
+
+    return {"epl2rl": agent(8.0, 0.5), "epl2rl-recognition": agent(8.0 + lead, area)}
+
+
+LEAD = "epl2rl-recognition earns more than epl2rl (lead in reward per episode)"
+TELLS = "epl2rl-recognition's r-gate tells known contexts from new ones (area under the ROC)"
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (recognising(), ["supported", "supported"]),
+        (recognising(lead=0.05, area=0.76), ["supported", "supported"]),
+        (recognising(lead=0.03, area=0.74), ["contradicted", "contradicted"]),  # of .04 and .75
+        (recognising(spread=3.0), ["undecided", "undecided"]),
+    ],
+)
+def test_what_recognition_is_worth_and_whether_its_gate_tells(found: Any, expected: Any) -> None:
+    checks = claims.recognition(found, OPTIMUM)
+    assert judged(checks) == dict(zip([LEAD, TELLS], expected, strict=True))
+    assert [check.region.low for check in checks] == pytest.approx([0.04, 0.75])
+    assert [check.bound for check in checks] == [
+        "at least 0.040: a hundredth of the gap between the best possible with and without"
+        " episodic memory",
+        "at least 0.75: half of the way from chance (.5) to certainty (1)",
+    ]
+    assert not any(check.paper for check in checks)
+
+
+def test_recognition_is_spoken_of_where_it_was_run() -> None:
+    found = recognising()
+    paper, own = found["epl2rl"], found["epl2rl-recognition"]
+    for claimed in (claims.recognition, claims.no_worse, claims.rules_out):
+        assert claimed({"epl2rl": paper}, OPTIMUM) == []
+    alone = {"epl2rl-recognition": own}
+    assert [*judged(claims.recognition(alone, OPTIMUM))] == [TELLS]
+    assert claims.no_worse(alone, OPTIMUM) == []
+    # Of an agent that was judged before gates were, reward alone is known.
+    tellings: list[Any] = [None, {"similarity": {}}]
+    for told in tellings:
+        judged_before = {"reward": own["reward"], "familiarity": told}
+        before = {"epl2rl": paper, "epl2rl-recognition": judged_before}
+        assert [*judged(claims.recognition(before, OPTIMUM))] == [LEAD]
+
+
+@pytest.mark.parametrize(
+    ("lead", "expected"), [(0.3, "supported"), (-0.03, "supported"), (-0.05, "contradicted")]
+)
+def test_no_worse_by_more_than_a_hundredth_of_the_gap(lead: float, expected: str) -> None:
+    (check,) = claims.no_worse(recognising(lead), OPTIMUM)
+    assert check.region == pytest.approx((-0.04, np.inf)) and verdict(check) == expected
+    assert (
+        check.claim == "epl2rl-recognition earns no less than epl2rl (lead in reward per episode)"
+    )
+    assert check.bound.startswith("at least -0.0400: a hundredth of the gap")
+
+
+@pytest.mark.parametrize(
+    ("lead", "first", "expected"),
+    [(0.0, 4.6, "supported"), (-0.15, 4.45, "supported"), (-0.17, 4.43, "contradicted")],
+)
+def test_arms_of_other_contexts_are_ruled_out(lead: float, first: float, expected: str) -> None:
+    """On first exposures nobody without a memory earns more than 4.4."""
+    (check,) = claims.rules_out(recognising(lead), OPTIMUM)
+    assert check.evidence.value == pytest.approx(first - 4.4) and verdict(check) == expected
+    assert check.region == pytest.approx((0.04, np.inf))
+    assert check.claim.startswith("epl2rl-recognition earns more on first exposures than any agent")
+
+
 # Margins and words
 
 
@@ -112,7 +218,8 @@ def test_the_margins_stand_in_one_table() -> None:
     named = {n: m for n, m in vars(margins).items() if isinstance(m, margins.Margin)}
     assert set(named.values()) == set(margins.MARGINS) and len(margins.MARGINS) == len(named)
     assert all(margin.says and margin.why and margin.of for margin in margins.MARGINS)
-    assert {m.size for n, m in named.items() if n != "GATE"} == {0.1, 0.5}
+    odd = {n: m.size for n, m in named.items() if m.size not in (0.1, 0.5)}
+    assert odd == {"GATE": 0.001, "ADDS": 0.01}
 
 
 def test_bounds_say_what_they_are_shares_of() -> None:

@@ -6,13 +6,14 @@ of one seed are judged on the same tasks), a relative fall, a ratio. Its region 
 again.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from reinstate.analysis.results import OverSeeds
-from reinstate.analysis.verdicts import Region, judge_all, judge_mean, judge_rate
+from reinstate.analysis.verdicts import Evidence, Region, judge_all, judge_mean, judge_rate
 from reinstate.experiments.base import Agents, Check, Values
 from reinstate.experiments.margins import (
     A_HUNDREDTH,
@@ -30,12 +31,14 @@ from reinstate.experiments.margins import (
 )
 
 SHARES = {A_HUNDREDTH: "a hundredth", A_TENTH: "a tenth", HALF: "half"}
+NO_SEED = Evidence(math.nan, None, 1.0, 1.0, 0)  # of agents that share none
 AS_INPUT = "fed to the LSTM as 50 inputs, what the memory returns brings reward down to chance"
 
 
 def claim(text: str, per_seed: Any, region: Region, bound: str, **notes: Any) -> Check:
     """Claim that the mean of a number over seeds lies in a region."""
-    return Check(text, judge_mean(per_seed, region), region, bound, **notes)
+    evidence = judge_mean(per_seed, region) if len(per_seed) else NO_SEED
+    return Check(text, evidence, region, bound, **notes)
 
 
 def every(text: str, columns: Sequence[Any], region: Region, bound: str, **notes: Any) -> Check:
@@ -61,9 +64,14 @@ def rewards(agents: Agents, name: str) -> Any:
 
 def lead(agents: Agents, name: str, other: str) -> Any:
     """Return by how much an agent earns more than another, for each seed that both have."""
-    theirs = dict(zip(agents[other]["seeds"], rewards(agents, other), strict=True))
-    own = zip(agents[name]["seeds"], rewards(agents, name), strict=True)
-    return np.array([reward - theirs[seed] for seed, reward in own if seed in theirs])
+    own, theirs = _by_seed(agents, name), _by_seed(agents, other)
+    return np.array([reward - theirs[seed] for seed, reward in own.items() if seed in theirs])
+
+
+def _by_seed(agents: Agents, name: str) -> dict[int, float]:
+    """Return the reward of each seed; seeds that were not recorded are counted from 0."""
+    found = rewards(agents, name)
+    return dict(zip(agents[name].get("seeds", range(len(found))), found, strict=True))
 
 
 def outperforms(
@@ -211,8 +219,8 @@ def rules_out(agents: Agents, optimum: Values) -> list[Check]:
 
 
 def of_section(section: str, found: list[Check]) -> list[Check]:
-    """Say of checks which section of the paper they are about."""
-    return [check._replace(section=section) for check in found]
+    """Say of checks which section of the paper they are about; leave out those without a seed."""
+    return [check._replace(section=section) for check in found if check.evidence.seeds]
 
 
 def at(by_exposure: OverSeeds, exposure: int) -> Any:

@@ -19,7 +19,8 @@ def join(first: Path, second: Path) -> Results:
     one, two = read_results(first), read_results(second)
     _require_comparable(first, one, second, two)
     own = {key: value for key, value in two.items() if key in OWN}
-    added = {name: {**agent, "recorded": own} for name, agent in two["agents"].items()}
+    # One that was joined before says itself where it is from.
+    added = {name: {"recorded": own, **agent} for name, agent in two["agents"].items()}
     measured: Any = {**one, "agents": {**one["agents"], **added}}
     return rejudge(measured)
 
