@@ -65,7 +65,7 @@ VARIANTS = {
 }
 DEFAULT = Options(
     experiments=("barcode-bandits", "omniglot-bandits", "water-maze"),
-    out=Path("results/recognition.json"),
+    out=Path("results/recognition/parts.json"),
     variants=tuple(VARIANTS)[:20],
 )
 

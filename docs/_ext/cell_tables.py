@@ -72,10 +72,7 @@ def variants(document: dict[str, Any]) -> Lines:
     Leads are taken seed by seed: Student's t, two-sided p, and p adjusted for all rows by Holm.
     """
     found = [(row, *each) for row in rows_of(document) for each in row.cells.items()]
-    leads = [np.subtract(_rewards(cell), _rewards(row.cells[PAPER])) for row, _, cell in found]
-    tested = [n for n, (_, variant, _) in enumerate(found) if variant != PAPER]
-    p = [float(stats.ttest_1samp(leads[n], 0.0).pvalue) for n in tested]
-    odds = dict(zip(tested, zip(p, holm(p), strict=True), strict=True))
+    leads, odds = tested_leads(found)
     lines = []
     for n, (row, variant, cell) in enumerate(found):
         number, stored = EXPERIMENTS[row.experiment].number, cell["stored"]
@@ -96,6 +93,14 @@ def variants(document: dict[str, Any]) -> Lines:
     sizes_shown = [f"≥ {_size(size)}" for size in SHOWN]
     scores = ["reward [95%]", "lead [95%]", "p", "p (Holm)"]
     return ["experiment, preset", "variant", *scores, "r", *sizes_shown, "at the clip"], lines
+
+
+def tested_leads(found: list[Any]) -> tuple[list[Any], dict[int, tuple[float, float]]]:
+    """Return every cell's lead over the paper's, and p and Holm's p of all but the paper's own."""
+    leads = [np.subtract(_rewards(cell), _rewards(row.cells[PAPER])) for row, _, cell in found]
+    tested = [n for n, (_, variant, _) in enumerate(found) if variant != PAPER]
+    p = [float(stats.ttest_1samp(leads[n], 0.0).pvalue) for n in tested]
+    return leads, dict(zip(tested, zip(p, holm(p), strict=True), strict=True))
 
 
 def made(document: dict[str, Any]) -> Lines:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import cell_tables
+import recognition_tables
 import simulated
 from readme_tables import SUMMARIES, TABLES, agreement, claims_of
 from reinstate.analysis.results import CheckRow, Results, Summary
@@ -210,6 +211,10 @@ MADE: dict[str, Callable[..., str]] = {
     "cell-sizes": lambda document: markdown(*cell_tables.sizes(document)),
     "cell-clips": lambda document: markdown(*cell_tables.clips(document)),
     "cell-variants": lambda document: markdown(*cell_tables.variants(document)),
+    "recognition-worth": lambda *each: markdown(*recognition_tables.worth(*each)),
+    "recognition-parts": lambda document: markdown(*recognition_tables.parts(document)),
+    "recall-policies": lambda document: markdown(*recognition_tables.policies(document)),
+    "recall-observers": lambda document: markdown(*recognition_tables.observers(document)),
     "cell-commands": lambda document: markdown(*cell_tables.made(document)),
 }
 

@@ -3,7 +3,9 @@
 ```{results} barcode-bandits        also growth, classes, embedder, strategies, tried, inputs,
 ```                                 searches, verdicts, claims, paper-claims, our-claims,
                                     agreement, optimum, command, cell-sizes, cell-clips,
-                                    cell-variants, cell-commands: each takes names of recorded files
+                                    cell-variants, cell-commands, recognition-worth,
+                                    recognition-parts, recall-policies, recall-observers: each takes
+                                    names of recorded files
 ```{solved} compositional-bandits   the optimum, solved now
 ```{recorded-files}                 what is in results/
 ```{margins}                        also coverage, verdict-rates: what the program's rules come to

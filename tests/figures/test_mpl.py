@@ -15,6 +15,7 @@ from reinstate.files import read_json
 from tiny import ENVIRONMENT
 
 RESULTS = Path(__file__).parents[2] / "results"
+FOLDERS = (".", "recognition")
 CURVE = Series(
     "epL2RL",
     "#0072B2",
@@ -89,10 +90,10 @@ def test_names_of_categories_are_wrapped_and_their_points_not_joined() -> None:
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
 def test_every_figure_of_every_experiment(name: str) -> None:
-    """From recorded results, whatever parts they have."""
-    results = read_json(RESULTS / name / "results.json")
+    """From recorded results, the paper's or ours beyond it, whatever parts they have."""
+    paper, beyond = (read_json(RESULTS / each / name / "results.json") for each in FOLDERS)
     for charts_of in EXPERIMENTS[name].charts.values():
-        drawings = charts_of(results)
+        drawings = charts_of(paper) or charts_of(beyond)
         assert drawings and mpl.draw(drawings).axes
 
 
