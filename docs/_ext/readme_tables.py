@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import recognition_tables
 from reinstate.agent import INPUT_SIZES
 from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import AgentResults, CheckRow, Results, Summary
@@ -216,7 +217,15 @@ def claims_of(summary: Summary) -> dict[tuple[str, str], CheckRow]:
     return {(name, check["claim"]): check for name, part in parts for check in part["checks"]}
 
 
+def recognition_table(*documents: dict[str, Any]) -> str:
+    """Show the agent beyond the paper beside the paper's, without the last columns of its page."""
+    header, rows = recognition_tables.worth(*documents)
+    lines = [_row(*header[:7]), "|---" * 7 + "|", *(_row(*row[:7]) for row in rows)]
+    return "\n".join(lines)
+
+
 TABLES: dict[str, Callable[..., str]] = {
+    "recognition": recognition_table,
     "verdicts": verdicts_table,
     "results": results_table,
     "growth": growth_table,

@@ -95,6 +95,18 @@ def observers(document: dict[str, Any]) -> Lines:
     return ["told by its memory", "reward per episode"], lines
 
 
+def tried(document: dict[str, Any]) -> Lines:
+    """Show trial runs, by experiment."""
+    lines, last = [], ""
+    for row in document["runs"]:
+        number = EXPERIMENTS[row["experiment"]].number.replace("2", "3")
+        name = row["experiment"] if row["experiment"] != last else ""
+        numbers = f"{row['reward']:{number}}", f"{row['sd']:{number}}"
+        lines.append([name, row["what"], str(row["seeds"]), *numbers])
+        last = row["experiment"]
+    return ["experiment", "tried", "seeds", "reward", "SD"], lines
+
+
 def _seeds(row: Any) -> int:
     return len(row.cells["paper"]["seeds"])
 

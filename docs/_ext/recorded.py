@@ -213,6 +213,7 @@ MADE: dict[str, Callable[..., str]] = {
     "cell-variants": lambda document: markdown(*cell_tables.variants(document)),
     "recognition-worth": lambda *each: markdown(*recognition_tables.worth(*each)),
     "recognition-parts": lambda document: markdown(*recognition_tables.parts(document)),
+    "recognition-tried": lambda document: markdown(*recognition_tables.tried(document)),
     "recall-policies": lambda document: markdown(*recognition_tables.policies(document)),
     "recall-observers": lambda document: markdown(*recognition_tables.observers(document)),
     "cell-commands": lambda document: markdown(*cell_tables.made(document)),

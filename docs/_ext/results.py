@@ -4,20 +4,20 @@
 ```                                 searches, verdicts, claims, paper-claims, our-claims,
                                     agreement, optimum, command, cell-sizes, cell-clips,
                                     cell-variants, cell-commands, recognition-worth,
-                                    recognition-parts, recall-policies, recall-observers: each takes
-                                    names of recorded files
+                                    recognition-parts, recognition-tried, recall-policies,
+                                    recall-observers: each takes names of recorded files
 ```{solved} compositional-bandits   the optimum, solved now
 ```{recorded-files}                 what is in results/
 ```{margins}                        also coverage, verdict-rates: what the program's rules come to
 ```{verbs}                          of the command
-```{settings} reinstate.tasks.water_maze.WaterMaze
+```{settings} reinstate.tasks.water_maze.WaterMaze     or NAME SECTION, as network.recognition
 {recorded}`water-maze agents.epl2rl.reward.mean .2f`
 """
 
 import dataclasses
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from docutils import nodes  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
@@ -85,14 +85,15 @@ class SettingsTable(Table):
     """The fields of a settings dataclass: flag, default, and the line that explains it."""
 
     required_arguments = 1
-    prefix: ClassVar[str] = "task"
 
     def text(self) -> str:
-        module, _, name = self.arguments[0].rpartition(".")
+        where, *section = self.arguments[0].split()  # of the settings; a task's unless it is named
+        prefix = section[0] if section else "task"
+        module, _, name = where.rpartition(".")
         kind: Any = getattr(import_module(module), name)
         rows = []
         for field in dataclasses.fields(kind):
-            flag = f"`--{self.prefix}.{field.name.replace('_', '-')}`"
+            flag = f"`--{prefix}.{field.name.replace('_', '-')}`"
             rows.append([flag, f"`{field.default}`", explained(kind, field.name)])
         return recorded.markdown(["setting", "default", "meaning"], rows)
 
