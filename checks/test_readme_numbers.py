@@ -56,7 +56,7 @@ def recorded(name: str) -> Any:
 
 
 def test_numbers_are_those_of_the_recorded_results() -> None:
-    assert len(BLOCK.findall(README)) == 10
+    assert len(BLOCK.findall(README)) == 11
     assert fill(README, ROOT) == README
 
 
