@@ -2,10 +2,12 @@
 
 import os
 import signal
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jax
+import jaxlib
 import pytest
 from hypothesis import settings
 
@@ -28,6 +30,11 @@ COMPILING = {
 for name, value in COMPILING.items():
     jax.config.update(name, value)
     os.environ[name.upper()] = str(value)
+# XLA's older emitters compile in half the time what runs more slowly. A jaxlib that does not know a
+# flag ends the process: these are the ones of constraints.txt, which do.
+if jaxlib.__version__ in ("0.10.2", "0.11.2"):
+    FLAGS = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}".strip()
 # One process may read what another is still writing, or was killed while writing: it then compiles.
 os.environ["PYTHONWARNINGS"] = "ignore:Error reading persistent compilation cache"
 
@@ -38,13 +45,20 @@ settings.load_profile("reinstate")
 # A shell ignores SIGINT for what it starts in the background; tests of Ctrl-C need it noticed.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What one worker has trained, others need not train again: tiny.py keeps it here.
+if "REINSTATE_TESTS" not in os.environ:
+    FOLDER = tempfile.TemporaryDirectory(prefix="reinstate-tests-")
+    os.environ["REINSTATE_TESTS"] = FOLDER.name  # workers and commands inherit it
+
 # Files, and beginnings of the names of tests, that `make test-fast` goes without.
+FIRST = ("test_learning.py", "test_reproduce.py")
 SLOW = tuple((Path(__file__).parent / "slow.txt").read_text().split())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # The file that takes longest starts first, so that no worker is left alone with it at the end.
-    items.sort(key=lambda item: "test_learning.py" not in item.nodeid)
+    # The file that takes longest starts first, so that no worker is left alone with it at the end;
+    # then the one that makes what others share, so that none of them waits for it.
+    items.sort(key=lambda item: [name not in item.nodeid for name in FIRST])
     for item in items:
         if item.nodeid.startswith(SLOW):
             item.add_marker("slow")

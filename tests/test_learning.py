@@ -1,7 +1,8 @@
 """Small but real learning: a reward that chance and an agent without memory cannot reach."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -52,34 +53,34 @@ COMPOSITIONAL = replace(
 )  # fmt: skip
 
 
-@pytest.fixture
-def optimised() -> Iterator[None]:
-    """Optimise compiled code, for tests in which it runs long enough to be worth it."""
-    jax.config.update("jax_disable_most_optimizations", False)
-    yield
-    jax.config.update("jax_disable_most_optimizations", True)
+# For tests in which compiled code runs long enough to be worth it: against conftest.py.
+FAST = {
+    "xla_backend_optimization_level": 3,
+    "xla_llvm_disable_expensive_passes": False,
+    "xla_cpu_use_fusion_emitters": True,
+}
 
 
-def trained(name: str, settings: Settings) -> TrainState:
+def trained(name: str, settings: Settings, options: Mapping[str, Any] = FAST) -> TrainState:
     learner = settings.make_learner(name)
     state = over_seeds(learner.init, settings.seeds)(jnp.array(settings.seed_range))
-    train_epoch = over_seeds(learner.train_epoch, settings.seeds)
+    train_epoch = over_seeds(learner.train_epoch, settings.seeds).lower(state).compile({**options})
     for _ in range(settings.learner.epochs):
         state, _ = train_epoch(state)
     return state
 
 
-def learned(name: str, settings: Settings) -> Record:
+def learned(name: str, settings: Settings, options: Mapping[str, Any] = FAST) -> Record:
     """An agent trained, and judged with frozen weights."""
     experiment = experiment_of(type(settings.task))
     assert experiment
-    return Evaluator(experiment, name, settings).record(trained(name, settings))
+    return Evaluator(experiment, name, settings).record(trained(name, settings, options))
 
 
 @pytest.fixture(scope="module")
 def records() -> dict[str, Record]:
     """Every agent trained with the same settings."""
-    return {name: learned(name, SETTINGS) for name in ("epl2rl", "l2rl")}
+    return {name: learned(name, SETTINGS, {}) for name in ("epl2rl", "l2rl")}
 
 
 def reward(record: Record) -> np.ndarray:
@@ -106,7 +107,7 @@ def test_recall_shows_on_the_first_pull(records: dict[str, Record]) -> None:
     assert right["l2rl"] < 0.35
 
 
-def test_a_cue_brings_back_what_an_episode_paid(optimised: None) -> None:
+def test_a_cue_brings_back_what_an_episode_paid() -> None:
     """The two-step task. Eight seeds reached .70 to .73 on cued episodes, and .64 on uncued."""
     episodes = np.asarray(learned("epl2rl", TWO_STEP).reward).sum(axis=-1)
     uncued, cued = np.split(episodes, 2, axis=2)
@@ -114,7 +115,7 @@ def test_a_cue_brings_back_what_an_episode_paid(optimised: None) -> None:
     assert uncued.mean() > 0.61  # from one episode to the next, by the LSTM alone
 
 
-def test_what_is_known_of_one_stimulus_helps_beside_any_other(optimised: None) -> None:
+def test_what_is_known_of_one_stimulus_helps_beside_any_other() -> None:
     """Compositional bandits: the first pull, asked for a stimulus met before (chance: .5).
 
     Six seeds reached .66 to .72, and .48 to .51 with the memory cleared. Of four runs with 200

@@ -400,4 +400,4 @@ def test_double_precision(recognition: Recognition) -> None:
         record = jax.eval_shape(lambda p: play(learner.agent(p), seed=seed), after.params)
     before, now = ([(x.shape, x.dtype) for x in jax.tree.leaves(t)] for t in (state, after))
     assert before == now
-    assert record.reward.dtype == jnp.float32 and record.filled.shape == (3,)
+    assert record.reward.dtype == jnp.float32 and record.filled.shape == (3, 6)

@@ -4,13 +4,12 @@ Compiling is most of what such a test costs, and the settings are always these, 
 compilation, kept on disk, serves all tests and the commands they start.
 """
 
-import functools
+import fcntl
 import os
 import shutil
 import signal
-import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from reinstate.runs.training import train
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
 
-_FOLDER = tempfile.TemporaryDirectory(prefix="reinstate-tests-")
+_FOLDER = Path(os.environ["REINSTATE_TESTS"])  # by conftest.py, the same for all workers
 ENVIRONMENT = dict(os.environ)  # with what conftest.py says of compiling
 
 TINY: Settings[BarcodeBandits, DND] = replace(
@@ -55,16 +54,24 @@ def new_run(path: Path, agent: str = "epl2rl", settings: Settings = TINY) -> Run
     return start_run(BARCODE_BANDITS, agent, settings, path, resume=False)
 
 
-@functools.cache
-def _trained() -> Path:
-    run = new_run(Path(_FOLDER.name) / "run")
-    train("epl2rl", TINY, run, SILENT, checkpoint_every=2)
-    return run.path
+def _made_once(name: str, make: Callable[[Path], Any]) -> Path:
+    """Return a folder of this name, which the first worker that asks for it makes."""
+    path = _FOLDER / name
+    with open(_FOLDER / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            make(_FOLDER / f"{name}.part")
+            (_FOLDER / f"{name}.part").rename(path)
+    return path
+
+
+def _train(path: Path) -> None:
+    train("epl2rl", TINY, new_run(path), SILENT, checkpoint_every=2)
 
 
 def trained_run(path: Path) -> Run:
     """A copy of a trained run, with checkpoints after epochs 2 and 4."""
-    return Run(Path(shutil.copytree(_trained(), path)))
+    return Run(Path(shutil.copytree(_made_once("run", _train), path)))
 
 
 def reproduction(
@@ -80,16 +87,9 @@ def reproduction(
     return reproduce(*what, command=command, resume=resume)
 
 
-@functools.cache
-def _reproduced() -> Path:
-    out = Path(_FOLDER.name) / "reproduction"
-    reproduction(out)
-    return out
-
-
 def reproduced(path: Path) -> Path:
     """A copy of a finished reproduction."""
-    return Path(shutil.copytree(_reproduced(), path))
+    return Path(shutil.copytree(_made_once("reproduction", reproduction), path))
 
 
 def contents(folder: Path) -> Mapping[str, bytes]:
