@@ -277,6 +277,9 @@ def test_one_that_tells_enough_need_not_be_a_dictionary() -> None:
     ("settings", "message"),
     [
         ({"gain": 0.0}, "gain must be positive, not 0.0"),
+        ({"gain": float("inf")}, "gain must be a finite number, not inf"),
+        ({"a": float("nan")}, "a must be a finite number, not nan"),
+        ({"null": -float("inf")}, "null must be a finite number, not -inf"),
         ({"neighbours": 0}, "neighbours must be positive, not 0"),
         ({"merge": "sum"}, "unknown merge 'sum': choose none, replace or mean"),
         ({"recall": "oldest"}, "unknown recall 'oldest': choose nearest or newest"),

@@ -5,6 +5,7 @@ match is judged as well: how similar it is, and whether it stands out, reaches t
 and a memory that fits badly is recalled otherwise than one that fits.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -66,6 +67,9 @@ class Recognition:
     def __post_init__(self) -> None:
         require_choices(self)
         require_positive(gain=self.gain, neighbours=self.neighbours)
+        for name in ("a", "b", "null", "gain"):
+            if not math.isfinite(getattr(self, name)):
+                raise UserError(f"{name} must be a finite number, not {getattr(self, name)}")
         if not (self.reach == -1 or 0 <= self.reach < float("inf")):
             raise UserError(f"reach must be 0 or more, or −1 to measure it, not {self.reach}")
 
