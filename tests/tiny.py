@@ -26,7 +26,6 @@ from reinstate.runs.training import train
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
 
-_FOLDER = Path(os.environ["REINSTATE_TESTS"])  # by conftest.py, the same for all workers
 ENVIRONMENT = dict(os.environ)  # with what conftest.py says of compiling
 
 TINY: Settings[BarcodeBandits, DND] = replace(
@@ -56,12 +55,13 @@ def new_run(path: Path, agent: str = "epl2rl", settings: Settings = TINY) -> Run
 
 def _made_once(name: str, make: Callable[[Path], Any]) -> Path:
     """Return a folder of this name, which the first worker that asks for it makes."""
-    path = _FOLDER / name
-    with open(_FOLDER / f"{name}.lock", "w") as lock:
+    shared = Path(os.environ["REINSTATE_TESTS"])  # by conftest.py, the same for all workers
+    path, part = shared / name, shared / f"{name}.part"
+    with open(shared / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
-            make(_FOLDER / f"{name}.part")
-            (_FOLDER / f"{name}.part").rename(path)
+            make(part)
+            part.rename(path)
     return path
 
 
