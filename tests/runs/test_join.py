@@ -1,8 +1,6 @@
 """Agents that were trained apart, side by side: `reinstate join A B --out DIR`."""
 
-import copy
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from reinstate.analysis.intervals import over_seeds
 from reinstate.experiments import EXPERIMENTS
 from reinstate.figures import mpl
 from reinstate.runs.join import join
+from runs.test_compare import write
 from spoken import Command, assert_refused
 from tiny import contents
 
@@ -27,18 +26,6 @@ ELSEWHERE = {
     "device": "an abacus",
 }
 ADDED = "epl2rl-recognition"
-
-Change = Callable[[Any], None]
-
-
-def write(path: Path, document: Any, change: Change | None = None) -> Path:
-    """Write a document, changed; the one given stays as it is."""
-    document = copy.deepcopy(document)
-    if change:
-        change(document)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document))
-    return path
 
 
 def with_seeds(agent: Any, rewards: dict[int, float]) -> Any:
