@@ -52,6 +52,7 @@ class Record(NamedTuple):
     retrieved: Array  # (epochs, episodes, steps) the episode whose state came back; −1: none
     trace: Any  # what the world tells of each step, as arrays of (epochs, episodes, steps, …)
     filled: Any = None  # (epochs, episodes) the memory's entries at the epoch's end; −1: unknown
+    played: Any = None  # (epochs, episodes, steps) false after an early end; None: none ends early
 
 
 def evaluate(
@@ -84,6 +85,7 @@ def evaluate_in(condition: Condition, player: Player, settings: Evaluation, seed
         steps.retrieved,
         steps.trace,
         _filled(memory, after.memory, tasks.exposure),
+        steps.played,
     )
 
 

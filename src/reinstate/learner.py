@@ -119,14 +119,17 @@ def returns(rewards: Array, discount: float | Array) -> Array:
 
 
 def a2c_loss(steps: Step, rates: A2C | Rates, entropy_cost: Array) -> tuple[Array, Array]:
-    """Return the mean over steps of −log π(a)·A + c_v·A²/2 − c_e·H, A = G − V, and of H alone."""
+    """Return the mean over steps of −log π(a)·A + c_v·A²/2 − c_e·H, A = G − V, and of H alone.
+
+    Steps after an episode's early end do not count.
+    """
     log_pi = jax.nn.log_softmax(steps.logits)
     log_pi_a = jnp.take_along_axis(log_pi, steps.action[..., None], axis=-1)[..., 0]
     entropy = -jnp.sum(jnp.exp(log_pi) * log_pi, axis=-1)
     advantage = returns(steps.reward, rates.discount) - steps.value
     policy_loss = -log_pi_a * jax.lax.stop_gradient(advantage)
     loss = policy_loss + rates.value_cost * advantage**2 / 2 - entropy_cost * entropy
-    return jnp.mean(loss), jnp.mean(entropy)
+    return jnp.mean(loss, where=steps.played), jnp.mean(entropy, where=steps.played)
 
 
 class Learner:

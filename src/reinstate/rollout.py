@@ -29,6 +29,7 @@ class Step(NamedTuple):
     distance: Array  # () from the context to the nearest key; infinite if there is none
     retrieved: Array  # () the epoch's episode whose state came back; −1: none
     trace: Any  # what the world tells analyses of the step
+    played: Any = None  # () false after an episode's early end; None: all episodes are as long
 
 
 class Episode(NamedTuple):
@@ -159,6 +160,21 @@ class _Exposure(NamedTuple):
         return now._replace(player=after, seen=seen), decision, found
 
     def step(self, now: _StepState, chance: tuple[Array, Array]) -> tuple[_StepState, Step]:
+        """Let the player act, and the world answer, unless the episode is over."""
+        after, taken = self.act(now, chance)
+        over = self.world.done(self.task, now.task)
+        if over is None:
+            return after, taken
+        # What is left of the scan changes nothing: the last real step is what the memory stores.
+        after = jax.tree.map(lambda old, new: jnp.where(over, old, new), now, after)
+        return after, taken._replace(
+            reward=jnp.where(over, 0.0, taken.reward),
+            expected_reward=jnp.where(over, 0.0, taken.expected_reward),
+            best_expected_reward=jnp.where(over, 0.0, taken.best_expected_reward),
+            played=~over,
+        )
+
+    def act(self, now: _StepState, chance: tuple[Array, Array]) -> tuple[_StepState, Step]:
         """Let the player act, and the world answer."""
         world, task, (gumbel, step_key) = self.world, self.task, chance
         after, decision, found = self.sense(now)

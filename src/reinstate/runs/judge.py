@@ -58,7 +58,8 @@ class Evaluator:
         """Judge a record by what the experiment is about."""
         scores = self.experiment.judge(self.settings.task, record)
         if "r" in record.report:
-            scores["r_gate"] = over_seeds(record.report["r"].mean(axis=(1, 2, 3)))
+            steps = True if record.played is None else record.played
+            scores["r_gate"] = over_seeds(record.report["r"].mean(axis=(1, 2, 3), where=steps))
         return scores
 
     def verdict(self, state: TrainState) -> Scores:

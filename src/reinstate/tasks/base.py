@@ -40,7 +40,7 @@ class World(abc.ABC):
     @property
     @abc.abstractmethod
     def episode_length(self) -> int:
-        """Steps per episode."""
+        """Steps per episode; if `done` ends some early, the most there can be."""
 
     @property
     @abc.abstractmethod
@@ -107,6 +107,14 @@ class World(abc.ABC):
     @abc.abstractmethod
     def step(self, key: Array, task: Any, state: Any, action: Array) -> tuple[Any, Array]:
         """Return the next state and the reward."""
+
+    def done(self, task: Any, state: Any) -> Array | None:
+        """Tell whether an episode is over in `state`, before `episode_length` steps are done.
+
+        By default None: episodes have a fixed length, and nothing is computed for it. No step is
+        taken after the end, which may be in the state that `reset` returns.
+        """
+        return None
 
     def trace(self, task: Any, state: Any) -> Any:
         """Return what analyses need of a step besides action and reward; by default nothing.
