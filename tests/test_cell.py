@@ -175,3 +175,26 @@ def test_cell_and_memory_bring_nothing_of_the_agents_along() -> None:
     theirs = {"optax", "tyro", "rich", "safetensors", "matplotlib", "scipy.stats"}
     assert "reinstate.memory" in loaded
     assert not loaded & (ours | theirs)
+
+
+def test_the_cell_computes_in_the_dtype_of_its_weights() -> None:
+    cell = jax.tree.map(lambda w: w.astype(jnp.bfloat16), make_cell())
+    state, gates = step(cell, jnp.ones(3), cell.initial_state(), jnp.ones(4))  # float32 inputs
+    assert {leaf.dtype for leaf in (*state, *gates)} == {jnp.dtype(jnp.bfloat16)}
+    jax.lax.scan(lambda s, x: cell(x, s), cell.initial_state(), jnp.ones((5, 3)))  # keeps its type
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        (((2, 3), 4, 4), r"x has shape \(2, 3\), expected \(3,\), the cell's input_size.*jax.vmap"),
+        (((5,), 4, 4), r"x has shape \(5,\), expected \(3,\), the cell's input_size: give"),
+        (((3,), 5, 4), r"state.c has shape \(5,\), expected \(4,\), the cell's hidden_size"),
+        (((3,), 4, 5), r"c_ep has shape \(5,\), expected \(4,\)"),
+    ],
+)
+def test_a_wrong_shape_is_told_in_words(sizes: tuple, message: str) -> None:
+    shape, hidden, recalled = sizes
+    state = LSTMState(jnp.zeros(hidden), jnp.zeros(hidden))
+    with pytest.raises(ValueError, match=message):
+        make_cell()(jnp.zeros(shape), state, jnp.zeros(recalled))

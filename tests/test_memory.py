@@ -1,5 +1,7 @@
+import re
 from collections.abc import Callable
 from functools import cache, partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +17,7 @@ from reinstate.memory import DND, Contents, Retrieval
 
 DISTANCES = ["cosine", "euclidean"]
 KEY_SIZE, VALUE_SIZE = 4, 2
+BF16 = jnp.dtype(jnp.bfloat16)
 
 # All binary strings, the empty direction among them. Their dot products and squared distances are
 # small integers, so whatever is tied in mathematics is tied to the bit.
@@ -326,3 +329,50 @@ def test_sizes_must_be_positive(settings: dict) -> None:
 def test_an_unknown_distance_names_the_known() -> None:
     with pytest.raises(UserError, match="choose cosine or euclidean"):
         DND(distance="manhattan")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("method", "shapes", "message"),
+    [
+        ("read", [(32, KEY_SIZE)], "query has shape (32, 4), expected (4,).*jax.vmap"),
+        ("read", [(3,)], "query has shape (3,), expected (4,), a stored key's size: give it"),
+        ("write", [(KEY_SIZE,), (VALUE_SIZE + 1,)], "value has shape (3,), expected (2,)"),
+        ("write", [(2, KEY_SIZE), (2, VALUE_SIZE)], "key has shape (2, 4).*jax.vmap"),
+    ],
+)
+def test_a_wrong_shape_is_told_in_words(method: str, shapes: list, message: str) -> None:
+    dnd = DND(capacity=3)
+    pattern = re.escape(message).replace(r"\.\*", ".*")
+    with pytest.raises(ValueError, match=pattern):
+        getattr(dnd, method)(dnd.empty(KEY_SIZE, VALUE_SIZE), *(np.zeros(s) for s in shapes))
+
+
+def test_contents_of_many_lanes_are_told_from_one_lanes() -> None:
+    dnd = DND(capacity=3)
+    lanes = jax.tree.map(lambda x: jnp.stack([x, x]), dnd.empty(KEY_SIZE, VALUE_SIZE))
+    with pytest.raises(ValueError, match=r"contents of shape \(2, 3, 4\).*jax\.vmap"):
+        dnd.read(lanes, jnp.zeros(KEY_SIZE))
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_a_memory_of_short_floats_stays_one_and_finds_its_own_keys(distance: Any) -> None:
+    dnd = DND(capacity=16, k=2, distance=distance)
+    memory = dnd.empty(KEY_SIZE, VALUE_SIZE, jnp.bfloat16)
+    for n, key in enumerate(GAUSSIAN):  # float32, rounded when stored and when asked for
+        memory = compiled(dnd)[0](memory, key, np.full(VALUE_SIZE, n, np.float32))
+    again = compiled(dnd)[0](memory, GAUSSIAN[3], np.full(VALUE_SIZE, 3, np.float32))
+    assert int(dnd.filled(again)) == len(GAUSSIAN)  # the same key: overwritten
+    retrieval, after = compiled(dnd)[1](memory, GAUSSIAN[3])
+    assert {x.dtype for x in (after.keys, after.values, retrieval.value)} == {BF16}
+    assert retrieval.distances.dtype == jnp.float32
+    assert int(retrieval.slots[0]) == 3
+    assert float(retrieval.distances[0]) < 1e-6
+
+
+def test_an_empty_memory_can_be_donated() -> None:
+    dnd = DND(capacity=3)
+    write = jax.jit(dnd.write, donate_argnums=0)
+    memory = dnd.empty(KEY_SIZE, VALUE_SIZE)
+    after = write(memory, GAUSSIAN[0], np.ones(VALUE_SIZE, np.float32))
+    assert memory.keys.is_deleted()
+    assert int(dnd.filled(after)) == 1

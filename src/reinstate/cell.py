@@ -1,6 +1,6 @@
 """The episodic LSTM: an LSTM cell with a third gate, through which memories come back.
 
-The module needs nothing of the rest of the package: use the cell in a loop of your own.
+The module needs no other of the package but its error messages: use it in a loop of your own.
 """
 
 from typing import NamedTuple
@@ -9,6 +9,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array
+
+from reinstate.errors import require_shape
 
 
 class LSTMState(NamedTuple):
@@ -36,6 +38,7 @@ class EpisodicLSTMCell(eqx.Module):
     h_t        = o ∘ tanh(c_t)
 
     c_ep enters raw: it is a cell state already, and shares the meaning of c's axes.
+    The cell is for one lane (`jax.vmap` for more), and computes in the dtype of its weights.
     """
 
     weight: Array  # (input_size + hidden_size, gates × hidden_size): W_x above W_h
@@ -62,22 +65,34 @@ class EpisodicLSTMCell(eqx.Module):
 
     def initial_state(self) -> LSTMState:
         """Return zeros."""
-        return LSTMState(jnp.zeros(self.hidden_size), jnp.zeros(self.hidden_size))
+        dtype = self.weight.dtype
+        return LSTMState(jnp.zeros(self.hidden_size, dtype), jnp.zeros(self.hidden_size, dtype))
 
     def __call__(
         self, x: Array, state: LSTMState, c_ep: Array | None = None
     ) -> tuple[LSTMState, Gates]:
         """Take one step. `c_ep` is the retrieved cell state; without one, nothing is reinstated."""
+        self._check(x, state, c_ep)
+        dtype = self.weight.dtype
         # The bias rides along as a row of the weights: its gradient then comes out of the same
         # matrix product, which made training a tenth faster on a GPU.
         weight = jnp.concatenate([self.weight, self.bias[None, :]])
-        z = jnp.concatenate([x, state.h, jnp.ones(1)]) @ weight
+        inputs = [x.astype(dtype), state.h.astype(dtype), jnp.ones(1, dtype)]
+        z = jnp.concatenate(inputs) @ weight
         i, f, o, c_in, *r = jnp.split(z, 5 if self.episodic else 4)
         gates = Gates(sigmoid(i), sigmoid(f), sigmoid(o), sigmoid(r[0]) if r else jnp.zeros_like(i))
-        c = gates.i * jnp.tanh(c_in) + gates.f * state.c
+        c = gates.i * jnp.tanh(c_in) + gates.f * state.c.astype(dtype)
         if self.episodic and c_ep is not None:
-            c = c + gates.r * c_ep
+            c = c + gates.r * c_ep.astype(dtype)
         return LSTMState(c, gates.o * jnp.tanh(c)), gates
+
+    def _check(self, x: Array, state: LSTMState, c_ep: Array | None) -> None:
+        hidden, whose = (self.hidden_size,), "the cell's hidden_size"
+        require_shape("x", x, (self.weight.shape[0] - self.hidden_size,), "the cell's input_size")
+        require_shape("state.c", state.c, hidden, whose)
+        require_shape("state.h", state.h, hidden, whose)
+        if self.episodic and c_ep is not None:
+            require_shape("c_ep", c_ep, hidden, whose)
 
 
 def sigmoid(z: Array) -> Array:

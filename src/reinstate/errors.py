@@ -31,6 +31,18 @@ def require_probability(**settings: float) -> None:
             raise UserError(f"{name} must be a probability between 0 and 1, not {value}")
 
 
+def require_shape(name: str, array: Any, shape: tuple[int, ...], whose: str) -> None:
+    """Refuse an array of another shape, as NumPy would (ValueError), but in words.
+
+    What is meant for one lane is most often given a batch, so say what to do about that.
+    """
+    found = tuple(getattr(array, "shape", ()))
+    if found != shape:
+        batch = found[-len(shape) :] == shape if shape else bool(found)
+        fix = "for a batch, map over it with jax.vmap" if batch else "give it that shape"
+        raise ValueError(f"{name} has shape {found}, expected {shape}, {whose}: {fix}")
+
+
 def require_choices(settings: Any) -> None:
     """Refuse a dataclass in which a field of type Literal[…] holds none of its choices."""
     for name, hint in get_type_hints(type(settings)).items():

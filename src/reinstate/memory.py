@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate.errors import UserError, require_choices, require_positive
+from reinstate.errors import UserError, require_choices, require_positive, require_shape
 from reinstate.registry import Registry
 
 TINY = 1e-12  # keeps the direction of a zero vector, and its gradient, finite
@@ -115,30 +115,32 @@ class DND(Memory):
         """Shrink capacity to what `writes` writes can fill: searching empty slots costs time."""
         return replace(self, capacity=min(self.capacity, max(self.k, writes)))
 
-    def empty(self, key_size: int, value_size: int) -> Contents:
-        """Return a dictionary without entries."""
-        never = jnp.zeros(self.capacity, jnp.int32)
+    def empty(self, key_size: int, value_size: int, dtype: Any = None) -> Contents:
+        """Return a dictionary without entries, of float32 or of the dtype that is given."""
+        # Each field has an array of its own, so that `jax.jit` may be given all of them to reuse.
         return Contents(
-            keys=jnp.zeros((self.capacity, key_size)),
-            values=jnp.zeros((self.capacity, value_size)),
-            written=never,
-            used=never,
-            merged=never,
+            keys=jnp.zeros((self.capacity, key_size), dtype),
+            values=jnp.zeros((self.capacity, value_size), dtype),
+            written=jnp.zeros(self.capacity, jnp.int32),
+            used=jnp.zeros(self.capacity, jnp.int32),
+            merged=jnp.zeros(self.capacity, jnp.int32),
             writes=jnp.zeros((), jnp.int32),
             clock=jnp.zeros((), jnp.int32),
         )
 
     def write(self, contents: Contents, key: Array, value: Array) -> Contents:
         """Store a value over the same key if it is there, else in the least recently used slot."""
+        key = _checked("key", key, contents.keys, self.capacity)
+        value = _checked("value", value, contents.values, self.capacity)
         same = self._same(contents, key)
         # Empty slots were never used, so they come first; a match comes before everything.
         slot = jnp.argmin(jnp.where(same, -1, contents.used))
         merged = jnp.where(same[slot], contents.merged[slot], 0) + 1
-        key = self._merge(contents.keys[slot], key.astype(contents.keys.dtype), merged)
+        key = self._merge(contents.keys[slot], key, merged)
         now, writes = contents.clock + 1, contents.writes + 1
         return Contents(
             keys=contents.keys.at[slot].set(key),
-            values=contents.values.at[slot].set(value.astype(contents.values.dtype)),
+            values=contents.values.at[slot].set(value),
             written=contents.written.at[slot].set(writes),
             used=contents.used.at[slot].set(now),
             merged=contents.merged.at[slot].set(merged),
@@ -163,6 +165,7 @@ class DND(Memory):
 
         weights_i = κ_i / Σ_j κ_j,  κ_i = 1 / (d(query, key_i) + δ)
         """
+        query = _checked("query", query, contents.keys, self.capacity)
         slots = self._nearest(contents, jax.lax.stop_gradient(query))
         found = contents.written[slots] > 0  # (k,)
         # Distances again, of the chosen few alone: gradients need no pass over the whole memory.
@@ -172,6 +175,7 @@ class DND(Memory):
         # Full precision, here and below: an accelerator's short products would blur what is
         # recalled and confuse near neighbours.
         value = jnp.matmul(weights, contents.values[slots], precision=jax.lax.Precision.HIGHEST)
+        value = value.astype(contents.values.dtype)
         now = contents.clock + 1
         # A slot that is still empty stays unused, or it would no longer be the first to be filled.
         used = contents.used.at[slots].set(jnp.where(found, now, contents.used[slots]))
@@ -207,10 +211,26 @@ class DND(Memory):
         return distances
 
     def _distances(self, keys: Array, query: Array) -> Array:
+        # In float32 at least: a short type would take neighbours for one another.
+        precise = jnp.promote_types(keys.dtype, jnp.float32)
+        keys, query = keys.astype(precise), query.astype(precise)
         if self.distance == "euclidean":
             return jnp.sum((keys - query[None, :]) ** 2, axis=1)
         dots = jnp.matmul(keys, query, precision=jax.lax.Precision.HIGHEST)
         return jnp.maximum(1 - dots / (_norm(keys) * _norm(query)), 0.0)
+
+
+def _checked(name: str, array: Any, among: Array, capacity: int) -> Array:
+    """Return a key, query or value in the dtype that is stored; refuse another shape."""
+    if among.ndim != 2:
+        raise ValueError(
+            f"contents of shape {among.shape}, where one lane has {capacity} rows: map over the"
+            " lanes of both contents and queries with jax.vmap"
+        )
+    array = jnp.asarray(array, among.dtype)
+    whose = "a stored value's size" if name == "value" else "a stored key's size"
+    require_shape(name, array, among.shape[1:], whose)
+    return array
 
 
 def _norm(x: Array) -> Array:
