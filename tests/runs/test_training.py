@@ -13,13 +13,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reinstate import registry
 from reinstate.errors import UserError
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Bar, Reporter
-from reinstate.runs.run import Run
+from reinstate.runs.run import Run, open_run
 from reinstate.runs.training import Trained, train
+from reinstate.settings import Settings
+from reinstate.tasks.water_maze import WaterMaze
 from tiny import SILENT, TINY, contents, interrupt, new_run, trained_run
 
 
@@ -176,6 +179,50 @@ def test_metrics_that_lack_epochs(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"has 3 of 4 epochs: delete .*epoch-00004\.safetensors"):
         go(run)
     assert contents(run.path) == before
+
+
+def test_a_run_is_not_continued_under_other_settings(tmp_path: Path) -> None:
+    """`train` once went on with the old ones and said nothing, as if it had obeyed."""
+    run = trained_run(tmp_path / "x")
+    before = contents(run.path)
+    faster = replace(TINY, learner=replace(TINY.learner, learning_rate=0.5))
+    change = r"settings\.learner\.learning_rate: 0\.01 → 0\.5"
+    for agent, settings, named in (
+        ("epl2rl", faster, change),
+        ("l2rl", TINY, "agent: epl2rl → l2rl"),
+        ("epl2rl", Settings(task=WaterMaze()), "experiment: barcode-bandits → water-maze; "),
+    ):
+        with pytest.raises(UserError, match=rf"cannot resume .*/x with other settings \({named}"):
+            train(agent, settings, run, SILENT)
+    assert contents(run.path) == before
+
+
+def test_a_folder_without_a_config_gets_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that it can be continued, judged, and refused to others."""
+    after_epoch(monkeypatch, 1, lambda: interrupt(signal.SIGINT))
+    with pytest.raises(Stopped):
+        go(Run(tmp_path / "x"))
+    assert open_run(tmp_path / "x") == (BARCODE_BANDITS, "epl2rl", TINY)
+    assert len(go(Run(tmp_path / "x")).metrics) == 4
+    (tmp_path / "x" / "config.json").unlink()  # whose checkpoints are these?
+    with pytest.raises(UserError, match="x is not empty: it holds no run"):
+        go(Run(tmp_path / "x"))
+
+
+def test_a_run_of_another_experiment_about_the_same_world_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {kind: dict(things) for kind, things in registry._registered.items()}
+    monkeypatch.setattr(registry, "_registered", known)
+    run, mine = trained_run(tmp_path / "x"), replace(BARCODE_BANDITS, name="mine")
+    file = run.path / "config.json"
+    file.write_text(file.read_text().replace('"barcode-bandits"', '"mine"'))
+    with pytest.raises(UserError, match="experiment: mine → barcode-bandits"):
+        go(run)
+    registry.register("experiment", "mine", mine)
+    assert len(go(run).metrics) == 4
 
 
 def test_checkpoints_cannot_come_every_zero_epochs(tmp_path: Path) -> None:

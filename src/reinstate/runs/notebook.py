@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
@@ -77,12 +76,10 @@ def train(
     settings = _changed(settings, network=network, memory=memory, learner=learner)
     settings = replace(settings, learner=_changed(settings.learner, epochs=epochs, lanes=lanes))
     reporter = Reporter(quiet=quiet)
-    if out is None:
-        with TemporaryDirectory(prefix="reinstate-") as folder:
-            found = train_run(agent, settings, Run(Path(folder)), reporter, track=track)
-    else:
+    run = None
+    if out is not None:
         run = _start_run(experiment, agent, settings, Path(out), resume=True)
-        found = train_run(agent, settings, run, reporter, track=track)
+    found = train_run(agent, settings, run, reporter, track=track)
     return TrainedAgent(experiment, agent, settings, found.state, found.metrics)
 
 

@@ -2,19 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
-from reinstate.agent import Maker
+from reinstate.agent import AGENTS, Maker
 from reinstate.devices import over_seeds
+from reinstate.experiments import experiment_names, experiment_of, find_experiment
 from reinstate.learner import EpochMetrics, TrainState
 from reinstate.runs.loop import Row, RunWork, Stopped
 from reinstate.runs.progress import Reporter
-from reinstate.runs.run import Run
+from reinstate.runs.run import Run, require_same
 from reinstate.runs.sinks import require_sinks
-from reinstate.settings import Settings
+from reinstate.settings import Settings, completed, to_dict
+from reinstate.tasks.base import World
 
 __all__ = ["Stopped", "Trained", "label_of", "train"]
 
@@ -38,24 +42,60 @@ def label_of(agent: str | Maker) -> str:
 def train(
     agent: str | Maker,
     settings: Settings,
-    run: Run,
+    run: Run | None,
     reporter: Reporter,
     checkpoint_every: int = 25,
     track: Sequence[str] = (),
 ) -> Trained:
     """Train all seeds of a run to its end, from its last checkpoint if there is one.
 
-    `track` names sinks (`reinstate.runs.sinks`) that show the metrics besides metrics.jsonl.
+    A run of another agent or other settings is refused, and left as it is. Without a run, nothing
+    is kept. `track` names sinks (`reinstate.runs.sinks`) that show the metrics besides
+    metrics.jsonl.
     """
     require_sinks(track)
-    work = AgentWork(agent, settings, run, reporter, checkpoint_every)
+    if run is None:
+        with TemporaryDirectory(prefix="reinstate-") as folder:
+            work = AgentWork(agent, settings, Run(Path(folder)), reporter, checkpoint_every)
+            return _trained(work, track)
+    claim(run, agent, settings)
+    return _trained(AgentWork(agent, settings, run, reporter, checkpoint_every), track)
+
+
+def _trained(work: "AgentWork", track: Sequence[str]) -> Trained:
     done = len(work.rows)
     if done >= work.epochs:
-        reporter.note(f"{work.label}: already trained, {work.epochs} epochs in {run.path}")
+        work.reporter.note(f"{work.label}: already trained, {done} epochs in {work.run.path}")
         return Trained(work.state, work.rows, 0.0, 0.0)
     compile_seconds = work.train(track)
     train_seconds = sum(row["seconds"] for row in work.rows[done:])
     return Trained(work.state, work.rows, compile_seconds, train_seconds)
+
+
+def claim(run: Run, agent: str | Maker, settings: Settings) -> None:
+    """Record what a folder is for, or make sure that it is for this agent and these settings."""
+    name = agent if isinstance(agent, str) else AGENTS.name_of(agent) or label_of(agent)
+    world = type(settings.task)
+    saved = run.read_config() if run.exists else {}
+    config = {
+        "experiment": _experiment_of(world, str(saved.get("experiment"))),
+        "agent": name,
+        "settings": to_dict(settings),
+    }
+    if run.exists:
+        known = completed(world, saved.get("settings"))
+        require_same(run.path, {**saved, "settings": known}, config)
+    else:
+        settings.make_learner(agent)  # refuses what cannot work before anything is written
+        run.create(config, resume=False)
+
+
+def _experiment_of(world: type[World], recorded: str) -> str:
+    """Name a world's experiment: of several, the one that is recorded; of none, the world."""
+    if recorded in experiment_names() and find_experiment(recorded).world is world:
+        return recorded
+    found = experiment_of(world)
+    return found.name if found else world.__name__
 
 
 class AgentWork(RunWork[TrainState, EpochMetrics]):
