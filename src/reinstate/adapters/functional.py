@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import ArrayLike
 
 from reinstate.adapters import spaces
 from reinstate.adapters.lane import (
@@ -149,13 +150,13 @@ class Environment:
         return _next_exposure(self, key, state)
 
     def step(
-        self, key: Array, state: EnvState, action: Array | int, params: EnvParams | None = None
+        self, key: Array, state: EnvState, action: ArrayLike, params: EnvParams | None = None
     ) -> tuple[Array, EnvState, Array, Array, Array, Info]:
         """Take one step; after the last one of an episode, start the next."""
         return _step(self, key, state, self._action(state, action), self._params(params))
 
     def step_env(
-        self, key: Array, state: EnvState, action: Array | int, params: EnvParams | None = None
+        self, key: Array, state: EnvState, action: ArrayLike, params: EnvParams | None = None
     ) -> tuple[Array, EnvState, Array, Array, Info]:
         """Take one step and start no new episode: observation, state, reward, terminated, info.
 
@@ -275,7 +276,9 @@ def _step_env(
 ) -> tuple[Array, EnvState, Array, Array, Info]:
     play_key, move_key = jax.random.split(key)
     played, move = _play(env, play_key, state, action)
-    state = move_on(env.world, move, move_key, played.state, keeps_on=env.per == "epoch")
+    state = played.state
+    if env.per == "epoch":
+        state = move_on(env.world, move, move_key, state, keeps_on=True, within=True)
     return env.get_obs(state), state, played.reward, state.over, _info(env, played, state)
 
 
