@@ -97,12 +97,17 @@ def _start(world: World, key: Array, tasks: Any, history: Any, episode: Array) -
 
 
 def move_on(
-    world: World, move: Array, key: Array, state: LaneState, keeps_on: bool = False
+    world: World,
+    move: Array,
+    key: Array,
+    state: LaneState,
+    keeps_on: bool = False,
+    within: bool = False,
 ) -> LaneState:
     """Stay, start the next episode or start a new epoch, as `move` says.
 
     If `keeps_on`, the environment's episode goes on in the next episode, which sees what happened
-    last.
+    last. If `within`, `move` is never a new epoch.
     """
 
     def stay(move: Array, key: Array, state: LaneState) -> LaneState:
@@ -118,7 +123,11 @@ def move_on(
     def to_new(move: Array, key: Array, state: LaneState) -> LaneState:
         return where(move == NEW_EPOCH, new_epoch(world, key), to_next(move, key, state))
 
-    return switch(move, [stay, to_next, to_new], key, state)
+    if not within:
+        return switch(move, [stay, to_next, to_new], key, state)
+    # What a branch returns is copied, and the epoch's tasks can be large.
+    small = [lambda *args, go=go: go(*args)._replace(tasks=()) for go in (stay, to_next)]
+    return switch(move, small, key, state)._replace(tasks=state.tasks)
 
 
 def where(condition: Array, this: Any, that: Any) -> Any:
