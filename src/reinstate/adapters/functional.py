@@ -19,6 +19,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from reinstate.adapters import spaces
+from reinstate.adapters.bounds import UNIT, bounds
 from reinstate.adapters.lane import (
     NEW_EPOCH,
     NEXT_EPISODE,
@@ -126,10 +127,10 @@ class Environment:
 
     def observation_space(self, params: EnvParams | None = None) -> Any:
         """Return the space of observations, of gymnax's class if gymnax is imported."""
-        low = np.full(self.obs_shape, -spaces.MOST, np.float32)
-        for name in set(self.layout) & {"action", "new_episode"}:
-            low[self.layout[name]] = 0
-        high = np.where(low == 0, 1, spaces.MOST).astype(np.float32)
+        parts = {"action": UNIT, "new_episode": UNIT, **bounds(self.world)._asdict()}
+        low, high = np.zeros((2, *self.obs_shape), np.float32)
+        for name, where in self.layout.items():
+            low[where], high[where] = parts[name]
         return spaces.known().Box(low, high, self.obs_shape, jnp.float32)
 
     def reset(self, key: Array, params: EnvParams | None = None) -> tuple[Array, EnvState]:
