@@ -45,7 +45,7 @@ def raise_full(*_: Any, **__: Any) -> Any:
 
 
 def test_a_record_is_a_plain_npz_with_dotted_names(tmp_path: Path) -> None:
-    one: list[Any] = [np.arange(2)] * 12
+    one: list[Any] = [np.arange(2)] * 13
     gates, trace = {"r": np.ones(3), "i": np.zeros(3)}, MazeTrace(np.ones(2), np.zeros(2))  # type: ignore[arg-type]
     parts: Any = {"report": gates, "outcome": gates, "trace": trace}
     write_record(tmp_path / "r.npz", Record(*one)._replace(**parts))

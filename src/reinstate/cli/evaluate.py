@@ -11,7 +11,8 @@ from reinstate.cli.tables import print_agents, say, say_next
 from reinstate.files import require_new, write_json
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
-from reinstate.runs.run import Run, open_run, write_record
+from reinstate.runs.run import open_run, write_record
+from reinstate.runs.shipped import find_run, is_shipped
 from reinstate.settings import Settings
 
 OwnInt = Annotated[int | None, shown("INT", "the run's own")]
@@ -30,7 +31,7 @@ class Evaluate(Verb):
     """
 
     run: RunFolder
-    """A run folder, as `reinstate train` leaves it."""
+    """A run folder, as `reinstate train` leaves it, or shipped weights: water-maze/epl2rl."""
     epochs: OwnInt = None
     """Epochs that each seed's agent plays with frozen weights."""
     seed: OwnInt = None
@@ -43,8 +44,9 @@ class Evaluate(Verb):
     """Also write every step (context, exposure, action, reward, gates, …) to this new .npz file."""
 
     def do(self, command: str) -> Scores:
-        experiment, agent, own = open_run(self.run)
-        run, settings = Run(self.run), self._changed(own)
+        run = find_run(self.run)
+        experiment, agent, own = open_run(run.path)
+        settings = self._changed(own)
         for path, flag in ((self.out, "--out"), (self.record, "--record")):
             if path:
                 require_new(path, flag)
@@ -55,16 +57,20 @@ class Evaluate(Verb):
             verdict = evaluator.judge_run(run, state) if is_own else evaluator.verdict(state)
         if self.record:
             write_record(self.record, evaluator.record(state))
-        for path in (run.evaluation_path if is_own else None, self.out):
+        for path in (run.evaluation_path if is_own and not is_shipped(run) else None, self.out):
             if path:
                 write_json(path, verdict)
         return verdict
 
     def show(self, result: Scores) -> None:
-        experiment, agent, own = open_run(self.run)
+        run = find_run(self.run)
+        experiment, agent, own = open_run(run.path)
         print_agents(experiment, {agent: {**result}})
+        if is_shipped(run):
+            say_next(["reinstate", "watch", experiment.name, self.run], "watch it play")
+            return
         if not self._is_own(own):
-            say(f"{Run(self.run).evaluation_path} is kept: it is about the run's own settings")
+            say(f"{run.evaluation_path} is kept: it is about the run's own settings")
         say_next(["reinstate", "report", self.run], "make a page of it")
 
     def _changed(self, own: Settings) -> Settings:
@@ -74,6 +80,6 @@ class Evaluate(Verb):
 
     def _is_own(self, own: Settings) -> bool:
         """Tell whether the run's own settings and last checkpoint are judged."""
-        last = Run(self.run).last_checkpoint()
+        last = find_run(self.run).last_checkpoint()
         is_last = not self.checkpoint or (last is not None and self.checkpoint.samefile(last))
         return is_last and self._changed(own) == own

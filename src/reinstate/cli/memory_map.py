@@ -16,7 +16,8 @@ from reinstate.figures.style import label
 from reinstate.files import require_new
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
-from reinstate.runs.run import Run, open_run
+from reinstate.runs.run import open_run
+from reinstate.runs.shipped import find_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +30,13 @@ class MemoryMap(Verb):
     arm is good lie together by colour, whatever context they are of. Where there are no arms,
     colours are those of ten contexts of one epoch.
 
-      reinstate memory-map runs/barcode-bandits-epl2rl
+      reinstate memory-map barcode-bandits/epl2rl
       reinstate memory-map runs/mine --seed 3 --epochs 30 --out map.pdf
     """
 
     run: RunFolder
-    """A run folder, as `reinstate train` leaves it; its agent needs a memory."""
+    """A run folder, as `reinstate train` leaves it, or shipped weights such as
+    barcode-bandits/epl2rl; its agent needs a memory."""
     seed: Annotated[int | None, shown("INT", "the run's first")] = None
     """Which of the run's seeds."""
     epochs: int = 10
@@ -47,7 +49,8 @@ class MemoryMap(Verb):
         figure.require_kind(self.out)
 
     def do(self, command: str) -> dict[str, Any]:
-        experiment, agent, settings = open_run(self.run)
+        run = find_run(self.run)
+        experiment, agent, settings = open_run(run.path)
         seeds = [*settings.seed_range]
         seed = seeds[0] if self.seed is None else self.seed
         if seed not in seeds:
@@ -57,7 +60,7 @@ class MemoryMap(Verb):
         evaluator = Evaluator(experiment, agent, settings)
         if not evaluator.learner.remembers:
             raise UserError(f"{self.run} is a run of {agent}, which has no memory to draw")
-        state, place = evaluator.load(Run(self.run)), seeds.index(seed)
+        state, place = evaluator.load(run), seeds.index(seed)
         player = evaluator.learner.agent(jax.tree.map(lambda x: x[place], state.params))
         played = replace(settings.evaluation, epochs=self.epochs)
         with Reporter().working(f"{agent}: playing"):

@@ -1,85 +1,147 @@
-"""The verb `watch`: episodes of a trained run, replayed."""
+"""The verb `watch`: episodes of a trained agent, replayed."""
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 from rich.console import Console
 from tyro.conf import Positional
 
 from reinstate import devices
-from reinstate.cli.shared import NewFile, RunFolder
+from reinstate.cli.shared import NewFile, shown
 from reinstate.cli.tables import say, say_next
 from reinstate.errors import UserError, require_positive
-from reinstate.experiments.water_maze import WATER_MAZE
-from reinstate.figures import replay
+from reinstate.evaluation import Record
+from reinstate.experiments import find_experiment
+from reinstate.figures import pulls, replay
 from reinstate.files import require_new, write_atomically
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
-from reinstate.runs.run import Run, open_run
+from reinstate.runs.run import Opened, Run, open_run
+from reinstate.runs.shipped import find_run
+from reinstate.settings import Settings
+from reinstate.tasks.water_maze import WaterMaze
+
+SHIPPED_AGENT = "epl2rl"
+EPOCHS = 4  # to choose from; episodes of more would not be looked at
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Replay episodes of a trained run: the grid, the goal, the memory, the r-gate.
+    """Replay episodes of a trained agent: what it does, what it recalls, the r-gate.
 
-    For example:
+    A first exposure to a context is shown, then (in bandits and the two-step task beside it) the
+    second to the same one. Without a run, an agent that comes with the package plays.
 
-      reinstate watch water-maze runs/water-maze-epl2rl
+      reinstate watch water-maze
+      reinstate watch barcode-bandits
+      reinstate watch two-step runs/two-step-epl2rl --context 3
       reinstate watch water-maze runs/water-maze-epl2rl --exposure 2 --svg second.svg
     """
 
     json: ClassVar = False
-    experiment: Annotated[Literal["water-maze"], Positional]
-    """The experiment; only water-maze has a replay."""
-    run: RunFolder
-    """A run folder, as `reinstate train water-maze` leaves it."""
+    experiment: Annotated[str, Positional, shown("EXPERIMENT")]
+    """The experiment; `reinstate list` names them."""
+    run: Annotated[Path | None, Positional, shown("RUN", "the shipped epl2rl")] = None
+    """A run folder, as `reinstate train` leaves it, or shipped weights such as water-maze/l2rl."""
     exposure: int = 0
-    """Which exposure to a context; 0 shows the first and then the second to the same one."""
-    seed: int = 0
+    """Which exposure to a context; 0 shows the first and the second to the same one."""
+    context: Annotated[int | None, shown("INT", "1; in the maze, one worth watching")] = None
+    """Which context, counted from 1 in the order in which they are met; not in the maze."""
+    seed: Annotated[int | None, shown("INT", "the run's first")] = None
     """Which of the run's seeds."""
     speed: float = 4.0
     """Steps per second, in a terminal; in a pipe all frames are printed at once."""
     svg: NewFile = None
-    """Write an animated SVG to this new file instead."""
+    """Write an animated SVG to this new file instead; of the maze only."""
 
     def __post_init__(self) -> None:
         require_positive(speed=self.speed)
         if self.exposure < 0:
             raise UserError(f"exposure must be 1 or more, or 0 for both, not {self.exposure}")
+        find_experiment(self.experiment)
 
-    def do(self, command: str) -> list[list[Any]]:
-        experiment, agent, settings = open_run(self.run)
-        if experiment is not WATER_MAZE:
-            name = experiment.name
-            raise UserError(f"{self.run} is a run of {name}, and only water-maze has a replay")
-        seeds, most = [*settings.seed_range], settings.task.max_exposures
-        if self.seed not in seeds:
-            raise UserError(f"{self.run} has the seeds {seeds}, not {self.seed}")
-        if self.exposure > most:
-            raise UserError(f"{self.run} shows each context {most} times: lower --exposure")
+    def do(self, command: str) -> list[Any]:
+        run, (experiment, agent, settings) = self._run, self._opened
+        world, seeds = settings.task.for_evaluation(), [*settings.seed_range]
+        seed = seeds[0] if self.seed is None else self.seed
+        if experiment.name != self.experiment:
+            raise UserError(
+                f"{run.path} is a run of {experiment.name}: reinstate watch {experiment.name}"
+                f" {run.path}"
+            )
+        if seed not in seeds:
+            raise UserError(f"{run.path} has the seeds {seeds}, not {seed}")
+        if self.exposure > world.max_exposures:
+            most = world.max_exposures
+            raise UserError(f"{run.path} shows each context {most} times: lower --exposure")
+        self._require_maze(world)
         if self.svg:
             require_new(self.svg, "--svg")
         devices.use_all_cores()
-        evaluator = Evaluator(experiment, agent, settings)
-        state = evaluator.load(Run(self.run))
-        with Reporter().working(f"{agent}: playing"):
-            record = evaluator.record(state)
-        world, place = settings.task, seeds.index(self.seed)
-        episodes = [replay.choose(record, exposure, place) for exposure in self._exposures]
-        return [replay.replay(world, record, place, *episode) for episode in episodes]
+        record = self._play(Evaluator(experiment, agent, _few(settings)), run, agent)
+        return self._episodes(world, record, seeds.index(seed))
 
-    def show(self, result: list[list[Any]]) -> None:
-        world = open_run(self.run).settings.task
+    def _require_maze(self, world: Any) -> None:
+        maze = isinstance(world, WaterMaze)
+        if self.svg and not maze:
+            raise UserError(f"--svg is for water-maze: leave it out to watch {self.experiment}")
+        if self.context is not None and maze:
+            raise UserError("--context is not for water-maze: it chooses one worth watching")
+
+    def _play(self, evaluator: Evaluator, run: Run, agent: str) -> Record:
+        state = evaluator.load(run)
+        with Reporter().working(f"{agent}: playing"):
+            return evaluator.record(state)
+
+    def _episodes(self, world: Any, record: Record, place: int) -> list[Any]:
+        if not isinstance(world, WaterMaze):
+            return pulls.exposures_of(world, record, self._exposures, place, self.context or 1)
+        chosen = [replay.choose(record, exposure, place) for exposure in self._exposures]
+        return [replay.replay(world, record, place, *episode) for episode in chosen]
+
+    def show(self, result: list[Any]) -> None:
+        world = self._opened.settings.task
         if self.svg:
             write_atomically(self.svg, replay.animated_svg(world, result).encode())
             say(f"{self.svg} shows exposures {', '.join(map(str, self._exposures))}")
             say(f"next: open {self.svg} in a browser")
             return
+        if not isinstance(world, WaterMaze):
+            pulls.show(result, Console(), self.speed)
+            line = ["reinstate", "watch", self.experiment, *self._given, "--context", "2"]
+            say_next(line, "watch another context")
+            return
         for frames in result:
             replay.show(frames, world, Console(), self.speed)
-        line = ["reinstate", "watch", WATER_MAZE.name, self.run, "--svg", "maze.svg"]
+        line = ["reinstate", "watch", self.experiment, *self._given, "--svg", "maze.svg"]
         say_next(line, "keep it as an animation")
+
+    @property
+    def _given(self) -> list[Path]:
+        return [] if self.run is None else [self.run]
+
+    @property
+    def _run(self) -> Run:
+        return find_run(self.run or f"{self.experiment}/{SHIPPED_AGENT}")
+
+    @property
+    def _opened(self) -> Opened:
+        if self.run is None and not self._run.exists:
+            raise UserError(
+                f"no weights of {self.experiment} come with the package: name a run,"
+                f" as in reinstate watch {self.experiment} RUN"
+            )
+        return open_run(self._run.path)
 
     @property
     def _exposures(self) -> list[int]:
         return [self.exposure] if self.exposure else [1, 2]
+
+
+def _few(settings: Settings) -> Settings:
+    """Play no more epochs than are needed to choose from."""
+    if isinstance(settings.task, WaterMaze):  # its chooser looks for a telling pair
+        return settings
+    epochs = min(settings.evaluation.epochs, EPOCHS)
+    return replace(settings, evaluation=replace(settings.evaluation, epochs=epochs))

@@ -18,7 +18,7 @@ from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Record
 from reinstate.experiments.base import Experiment
 from reinstate.learner import TrainState
-from reinstate.runs.run import Run, load_checkpoint
+from reinstate.runs.run import Run, load_checkpoint, load_weights
 from reinstate.settings import Settings
 
 
@@ -89,7 +89,8 @@ class Evaluator:
         verdict, found = self.verdict(state), run.checkpoints()
         total = self.settings.learner.epochs
         wanted = [share * total for share in self.experiment.milestones]
-        epochs = {min(found, key=lambda epoch: abs(epoch - aim)) for aim in wanted}
+        # Weights alone come without earlier checkpoints.
+        epochs = {min(found, key=lambda epoch: abs(epoch - aim)) for aim in wanted if found}
         milestones = []
         for epoch in sorted(epochs):
             scores = self.scores(self.record(self.load(run, found[epoch])))
@@ -101,9 +102,12 @@ class Evaluator:
     def load(self, run: Run, checkpoint: Path | None = None) -> TrainState:
         """Load a run's trained state, from its last checkpoint or the one named."""
         checkpoint = checkpoint or run.last_checkpoint()
-        if checkpoint is None:
-            raise UserError(f"{run.path} has no checkpoint yet: train it first")
         init = devices.over_seeds(self.learner.init, self.settings.seeds)
-        template = jax.eval_shape(init, jnp.array(self.settings.seed_range))
-        state: TrainState = load_checkpoint(checkpoint, template)[0]
-        return state
+        template: TrainState = jax.eval_shape(init, jnp.array(self.settings.seed_range))
+        if checkpoint is not None:
+            state: TrainState = load_checkpoint(checkpoint, template)[0]
+            return state
+        if not run.weights_path.exists():
+            raise UserError(f"{run.path} has no checkpoint yet: train it first")
+        params, epoch = load_weights(run.weights_path, template.params)
+        return TrainState(params, None, jax.random.key(0), jnp.array(epoch))

@@ -9,6 +9,7 @@ trained.evaluate()["reward"]         # frozen weights, fresh tasks
 trained.save("runs/mine")
 reinstate.load("runs/mine").figure()
 reinstate.load("results/barcode-bandits").checks
+reinstate.load("water-maze/epl2rl")  # weights that come with the package
 """
 
 from collections.abc import Sequence
@@ -37,6 +38,7 @@ from reinstate.runs.loop import Row
 from reinstate.runs.progress import Reporter
 from reinstate.runs.reproduce import curve_of
 from reinstate.runs.run import Run, open_run, start_run
+from reinstate.runs.shipped import find_run
 from reinstate.runs.training import label_of
 from reinstate.runs.training import train as train_run
 from reinstate.settings import Settings, recorded_settings
@@ -84,8 +86,11 @@ def train(
 
 
 def load(path: str | Path) -> "TrainedAgent | RecordedResults":
-    """Load what is on disk: a run that `train` left, or results that `reproduce` left."""
-    path = Path(path)
+    """Load a run that `train` left, results that `reproduce` left, or shipped weights by name.
+
+    Weights that come with the package are called EXPERIMENT/AGENT, as "water-maze/epl2rl".
+    """
+    path = find_run(path).path
     if not Run(path).exists:
         file = path / "results.json" if path.is_dir() else path
         return RecordedResults(read_results(file), file)
@@ -106,10 +111,12 @@ class TrainedAgent:
 
     def __repr__(self) -> str:
         label, world = label_of(self.agent), type(self.settings.task).__name__
-        last = np.mean(self.rewards[-1]) if self.metrics else float("nan")
+        seeds = f"{self.settings.seeds} seed{'s' * (self.settings.seeds > 1)}"
+        if not self.metrics:
+            return f"TrainedAgent({label} in {world}, {seeds}, trained weights alone)"
         return (
-            f"TrainedAgent({label} in {world}, {self.settings.seeds} seeds,"
-            f" {len(self.metrics)} epochs, {last:.2f} reward per episode in the last)"
+            f"TrainedAgent({label} in {world}, {seeds}, {len(self.metrics)} epochs,"
+            f" {np.mean(self.rewards[-1]):.2f} reward per episode in the last)"
         )
 
     @property
@@ -138,6 +145,8 @@ class TrainedAgent:
 
     def figure(self) -> "Figure":
         """Draw reward while learning."""
+        if not self.metrics:
+            raise UserError("there is no learning curve: these are trained weights alone")
         agent = {"curve": curve_of(self.metrics, self.settings.task.episodes_per_epoch)}
         document: Any = {"agents": {label_of(self.agent): agent}, "reference_lines": {}}
         return mpl.draw(training_curves(document), self.experiment.title)
@@ -145,8 +154,11 @@ class TrainedAgent:
     def save(self, path: str | Path) -> None:
         """Write a run that `reinstate.load`, `reinstate evaluate` and `report` can read."""
         run = _start_run(self.experiment, self.agent, self.settings, Path(path), resume=False)
-        run.write_metrics(self.metrics)
-        run.save_checkpoint(self.state, len(self.metrics))
+        if self.metrics:
+            run.write_metrics(self.metrics)
+            run.save_checkpoint(self.state, len(self.metrics))
+        else:
+            run.save_weights(self.state.params, int(self.state.epoch))
         write_json(run.evaluation_path, self.evaluate())
 
 

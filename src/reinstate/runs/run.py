@@ -3,6 +3,7 @@
 RUN/config.json                        what was asked for, and by which version
 RUN/metrics.jsonl                      one line per epoch
 RUN/checkpoints/epoch-00010.safetensors  all that training carries, exactly
+RUN/weights.safetensors                the trained weights alone, where checkpoints were left out
 RUN/evaluation.json                    frozen weights, judged
 """
 
@@ -33,6 +34,7 @@ from reinstate.runs.provenance import provenance
 from reinstate.settings import Settings, completed, differences, recorded_settings, to_dict
 
 FORMAT = "reinstate-checkpoint-1"
+WEIGHTS = "reinstate-weights-1"
 
 
 class Run:
@@ -112,6 +114,15 @@ class Run:
     def last_checkpoint(self) -> Path | None:
         return next(reversed(self.checkpoints().values()), None)
 
+    @property
+    def weights_path(self) -> Path:
+        return self.path / "weights.safetensors"
+
+    def save_weights(self, params: Any, epoch: int, dtype: Any = None) -> None:
+        """Write weights alone, in a shorter dtype if one is given: to be judged, not continued."""
+        arrays = {name: np.asarray(leaf, dtype) for name, leaf in _leaves(params).items()}
+        write_arrays(self.weights_path, arrays, {WEIGHTS: str(epoch)})
+
 
 class Opened(NamedTuple):
     """What a run is of, by its config."""
@@ -163,6 +174,22 @@ def load_checkpoint(path: Path, template: Any) -> tuple[Any, int]:
     epoch = metadata.get(FORMAT, "")
     if not epoch.isdecimal():
         raise UserError(f"{path} is not a checkpoint of this program: choose or restore another")
+    return _fill(path, arrays, template), int(epoch)
+
+
+def load_weights(path: Path, template: Any) -> tuple[Any, int]:
+    """Read weights alone and the epoch they are of, in the template's dtypes."""
+    arrays, metadata = read_arrays(path, "it is cut short or no file of weights; restore it")
+    epoch = metadata.get(WEIGHTS, "")
+    if not epoch.isdecimal():
+        raise UserError(f"{path} is not a file of weights of this program: restore it")
+    wanted = _leaves(template)
+    typed = {n: a.astype(wanted[n].dtype) if n in wanted else a for n, a in arrays.items()}
+    return _fill(path, typed, template), int(epoch)
+
+
+def _fill(path: Path, arrays: dict[str, np.ndarray], template: Any) -> Any:
+    """Put arrays in the place of a template's leaves, which they must fit."""
     wanted = _leaves(template)
     for name in sorted(wanted.keys() | arrays.keys()):
         have = _kind(arrays[name]) if name in arrays else "nothing"
@@ -172,7 +199,7 @@ def load_checkpoint(path: Path, template: Any) -> tuple[Any, int]:
                 f"{path} is of another agent or other settings: {name} is {have}, expected {want}"
             )
     leaves = [_typed(arrays[name], leaf) for name, leaf in wanted.items()]
-    return jax.tree.unflatten(jax.tree.structure(template), leaves), int(epoch)
+    return jax.tree.unflatten(jax.tree.structure(template), leaves)
 
 
 def _kind(array: Any) -> str:
