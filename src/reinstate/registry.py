@@ -41,6 +41,17 @@ def register(kind: str, name: str, thing: Any) -> None:
         raise UserError(f"there is another {kind} {name!r} already: choose another name")
 
 
+def entry_points_of_others() -> list[EntryPoint]:
+    """List what other packages bring, of all kinds; nothing is loaded."""
+    found = entry_points()  # once: it reads the metadata of every package that is installed
+    return [point for group in GROUPS.values() for point in found.select(group=group)]
+
+
+def registered_yet() -> bool:
+    """Whether this process has registered anything, be it ours or not."""
+    return any(_registered.values())
+
+
 class Registry(Mapping[str, T], Generic[T]):
     """Everything of one kind, by name: ours first, then entry points, loaded when asked for."""
 

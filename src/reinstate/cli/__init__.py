@@ -1,19 +1,21 @@
 """The command `reinstate`: one module per verb, with its options and what it does.
 
 Results go to standard output, progress to standard error. A mistake is one line and exit status 2.
+Help is what people wait for most often, so what it does not need is imported where it is used.
 """
 
 import contextlib
+import io
 import json
 import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from importlib.metadata import version
-from typing import Any, get_origin
+from pathlib import Path
+from typing import Any, NoReturn, get_origin
 
-from reinstate.cli.parsing import Nothing, branch, run_tyro, union
+from reinstate.cli.symbols import spell_unprintable
 from reinstate.errors import UserError, nearest
 
 VERBS = {  # each is a class in the module of its name, imported when it is asked for
@@ -43,6 +45,8 @@ MOVED = {  # flags of earlier versions that are verbs now
 }
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 HELP = """\
+usage: reinstate VERB …
+
 Meta-learning agents with an episodic memory (Ritter et al., ICML 2018).
 
   reinstate reproduce barcode-bandits
@@ -50,9 +54,10 @@ Meta-learning agents with an episodic memory (Ritter et al., ICML 2018).
   reinstate evaluate runs/mine
   reinstate report runs/mine
 
-Every setting has a default from the experiment's preset (--preset quick or paper) and can be
-changed by name: `reinstate train barcode-bandits --help` explains them all. `reinstate VERB --help`
-explains a verb; `reinstate --version` prints the version.
+Every setting has a default from the experiment's preset (--preset quick or
+paper) and can be changed by name: `reinstate train barcode-bandits --help`
+explains them all. `reinstate VERB --help` explains a verb, and
+`reinstate --version` prints the version.
 
 Your shell can complete verbs, experiments and options (bash, zsh, fish, tcsh):
 
@@ -63,9 +68,10 @@ Your shell can complete verbs, experiments and options (bash, zsh, fish, tcsh):
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
     arguments = [*(sys.argv[1:] if argv is None else argv)]  # `list` is a module here
+    spell_unprintable()
     try:
         if arguments == ["--version"]:
-            print(version("reinstate"))
+            print(_version())
         else:
             options = parse(arguments)
             result = options.do(shlex.join(["reinstate", *arguments]))
@@ -93,19 +99,44 @@ def parse(arguments: list[str]) -> Any:
     """
     verb, *rest = arguments or ["--help"]
     if verb in ("-h", "--help", "help"):
-        tree = union(branch(name, Nothing, line) for name, line in VERBS.items())
-        return run_tyro(tree, ["--help"], HELP)
+        print(f"{HELP}\nverbs:")
+        for name, text in VERBS.items():
+            print(f"  {name:{max(map(len, VERBS))}}  {text}")
+        raise SystemExit(0)
     if verb in ("--tyro-write-completion", "--tyro-print-completion"):
-        usage = "SHELL FILE" if "write" in verb else "SHELL"
-        if len(rest) != len(usage.split()) or rest[0] not in SHELLS:
-            raise UserError(f"use reinstate {verb} {usage}, with one of {', '.join(SHELLS)}")
-        return run_tyro(union(_everything()), arguments, HELP)
+        _complete(verb, rest)
     if verb not in VERBS:
         raise UserError(nearest("verb", verb, VERBS))
     for word in rest:
         if instead := MOVED.get((verb, word.partition("=")[0])):
             raise UserError(f"{verb} {word} is a verb of its own now: {instead}")
-    return run_tyro(union([_verb(verb, rest)]), arguments, HELP)
+    from reinstate.cli.parsing import run_tyro, union
+
+    return run_tyro(union([_verb(verb, rest)]), arguments)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("reinstate")
+
+
+def _complete(verb: str, rest: list[str]) -> NoReturn:
+    """Print or write a script that completes commands in a shell, and stop."""
+    from reinstate.cli.parsing import run_tyro, union
+    from reinstate.files import write_atomically
+
+    usage = "SHELL FILE" if "write" in verb else "SHELL"
+    if len(rest) != len(usage.split()) or rest[0] not in SHELLS:
+        raise UserError(f"use reinstate {verb} {usage}, with one of {', '.join(SHELLS)}")
+    script = io.StringIO()
+    with contextlib.redirect_stdout(script), contextlib.suppress(SystemExit):
+        run_tyro(union(_everything()), ["--tyro-print-completion", rest[0]])
+    if "write" in verb:
+        write_atomically(Path(rest[1]), script.getvalue().encode())
+    else:
+        print(script.getvalue(), end="")
+    raise SystemExit(0)
 
 
 def _options(verb: str) -> Any:
@@ -115,6 +146,8 @@ def _options(verb: str) -> Any:
 
 def _verb(verb: str, rest: list[str]) -> Any:
     """Build the branch of one verb; some verbs want a word first, such as an experiment."""
+    from reinstate.cli.parsing import Nothing, branch, union
+
     options = _options(verb)
     if not hasattr(options, "words"):
         return branch(verb, options, options.__doc__)
@@ -131,6 +164,8 @@ def _verb(verb: str, rest: list[str]) -> Any:
 
 def _everything() -> Iterator[Any]:
     """Build all branches, with all words and their options; leave out what cannot be loaded."""
+    from reinstate.cli.parsing import branch, union
+
     for verb, line in VERBS.items():
         options, chosen = _options(verb), []
         if not hasattr(options, "words"):

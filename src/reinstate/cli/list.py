@@ -1,19 +1,25 @@
-"""The verb `list`: what there is, ours and other packages'."""
+"""The verb `list`: what there is, ours and other packages'.
 
+Describing something means importing it, and with it JAX, which takes seconds. What comes with this
+package is therefore described in listing.json, which `make tables` writes and a test compares with
+the registries. Only where other packages add to it is everything imported.
+"""
+
+import json
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from inspect import getdoc
+from pathlib import Path
 from typing import Any
 
-from reinstate.agent import AGENTS
-from reinstate.cli.shared import Verb, described
+from reinstate.cli.parsing import Verb
 from reinstate.cli.tables import say
-from reinstate.experiments import experiment_names, find_experiment
-from reinstate.memory import MEMORIES
-from reinstate.registry import GROUPS, Registry
-from reinstate.runs.sinks import SINKS
+from reinstate.errors import UserError
+from reinstate.registry import Registry, entry_points_of_others, registered_yet
 
 WIDTH = 22  # of the names' column
+LISTING = Path(__file__).with_name("listing.json")
+
+Listing = dict[str, dict[str, Any]]  # kind → name → what is said of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,21 +29,14 @@ class List(Verb):
     Those of other packages are named with the package; one that cannot be loaded, with the reason.
     """
 
-    def do(self, command: str) -> dict[str, dict[str, Any]]:
+    def do(self, command: str) -> Listing:
         """Return experiments as objects, the rest as text, and which package brings what."""
-        named: dict[str, Registry[Any]] = {"agents": AGENTS, "memories": MEMORIES, "sinks": SINKS}
-        return {
-            "experiments": described(experiment_names(), find_experiment, _about),
-            **{kind: described(found, found.find, _summary) for kind, found in named.items()},
-            "packages": {
-                point.name: point.dist.name
-                for group in GROUPS.values()
-                for point in entry_points(group=group)
-                if point.dist
-            },
-        }
+        points = entry_points_of_others()
+        more = points or registered_yet()
+        found = describe_all() if more else json.loads(LISTING.read_bytes())
+        return {**found, "packages": {each.name: each.dist.name for each in points if each.dist}}
 
-    def show(self, result: dict[str, dict[str, Any]]) -> None:
+    def show(self, result: Listing) -> None:
         packages = result.pop("packages")
         for kind, entries in result.items():
             print(kind)
@@ -45,6 +44,21 @@ class List(Verb):
                 origin = f"; from {packages[name]}" if name in packages else ""
                 say(f"  {name:{WIDTH}} {_line(entry)}{origin}", hang=WIDTH + 3)
         say("next: reinstate train EXPERIMENT --help  # what can be set")
+
+
+def describe_all() -> Listing:
+    """Describe everything that has a name, by importing it."""
+    from reinstate.agent import AGENTS
+    from reinstate.cli.shared import described
+    from reinstate.experiments import experiment_names, find_experiment
+    from reinstate.memory import MEMORIES
+    from reinstate.runs.sinks import SINKS
+
+    named: dict[str, Registry[Any]] = {"agents": AGENTS, "memories": MEMORIES, "sinks": SINKS}
+    return {
+        "experiments": described(experiment_names(), find_experiment, _about),
+        **{kind: described(found, found.find, _summary) for kind, found in named.items()},
+    }
 
 
 def _about(experiment: Any) -> dict[str, Any]:
@@ -64,3 +78,16 @@ def _line(entry: Any) -> str:
     section = [f"section {entry['section']}"] if entry["section"] else []
     lists = [f"{name} {', '.join(entry[name])}" for name in ("presets", "agents")]
     return "; ".join([entry["summary"], *section, *lists])
+
+
+def write_listing() -> None:
+    """Write listing.json; other packages' things have to be uninstalled for that."""
+    from reinstate.files import write_json
+
+    if entry_points_of_others():
+        raise UserError("other packages add to the list: write it where none is installed")
+    write_json(LISTING, describe_all())
+
+
+if __name__ == "__main__":
+    write_listing()

@@ -1,4 +1,7 @@
-"""tyro's subcommands, help and errors, as this command wants them. Light: help must come fast."""
+"""What a verb is; and tyro's subcommands, help and errors, as this command wants them.
+
+Help must come fast: nothing in here may import JAX.
+"""
 
 import argparse
 import contextlib
@@ -12,11 +15,30 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Union
 
 import tyro
+from tyro.conf import FlagCreatePairsOff, arg
 
 from reinstate.errors import UserError
 
 _ANSI = re.compile(r"\033\[[\d;]*m")
 _PIECES = re.compile(r"\[[^]]*\]|(?:\bp )?(?:[<>]=?|=) [-\d.]+")  # [0.1, 0.2], p < .001
+
+
+Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verb:
+    """What a verb does. Its fields are the options, its docstring is the help."""
+
+    json: Flag = False
+    """Print the result as JSON."""
+
+    def do(self, command: str) -> Any:
+        """Do it, and return the result; `command` is the whole line, for records."""
+        raise NotImplementedError
+
+    def show(self, result: Any) -> None:
+        """Print a result for people; the last line names the next command."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +58,12 @@ def union(branches: Iterable[Any]) -> Any:
     return Union[(*branches, Annotated[None, tyro.conf.Suppress])]
 
 
-def run_tyro(tree: Any, arguments: list[str], text: str) -> Any:
+def run_tyro(tree: Any, arguments: list[str]) -> Any:
     """Parse with tyro; show its help tidied, and turn its boxed errors into one line."""
     shown, errors = _Page(), io.StringIO()
     try:
         with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(errors):
-            return tyro.cli(tree, args=arguments, prog="reinstate", description=text)
+            return tyro.cli(tree, args=arguments, prog="reinstate")
     except SystemExit as stop:
         if stop.code in (0, None):
             help_or_script = shown.getvalue()
@@ -64,8 +86,7 @@ def _tidied(text: str) -> str:
     usage, _, rest = text.partition("\n")
     usage = re.sub(r"\[-h\] ?|(?<=\[)\S+ (?=OPTIONS\])", "", _ANSI.sub("", usage))
     if "subcommands" in rest:
-        one = "VERB …" if usage.startswith("usage: reinstate {") else "EXPERIMENT …"
-        usage = re.sub(r"\{\S+,\S+\}", one, usage)
+        usage = re.sub(r"\{\S+,\S+\}", "EXPERIMENT …", usage)
     width = shutil.get_terminal_size().columns
     lines = wrap(usage, width, 4)
     for line in re.sub(r"\n{3,}", "\n\n", rest).splitlines():

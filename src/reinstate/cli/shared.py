@@ -1,4 +1,4 @@
-"""What a verb is, and what several share: kinds of options, settings of an experiment."""
+"""What several verbs share: kinds of options, settings of an experiment."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 
-from tyro.conf import Fixed, FlagCreatePairsOff, Positional, Suppress, arg
+from tyro.conf import Fixed, Positional, Suppress, arg
 
-from reinstate.cli.parsing import peek
+from reinstate.cli.parsing import Flag, Verb, peek
 from reinstate.errors import UserError, require_positive
 from reinstate.experiments import experiment_names, find_experiment
 from reinstate.experiments.base import Experiment
@@ -25,25 +25,9 @@ def shown(metavar: str, default: str | None = None) -> Any:
     return arg(metavar=metavar, help_behavior_hint=hint)
 
 
-Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]
 Names = Annotated[tuple[str, ...], shown("NAME …")]
 NewFile = Annotated[Path | None, shown("FILE", "")]
 RunFolder = Annotated[Path, Positional, shown("RUN")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verb:
-    """What a verb does. Its fields are the options, its docstring is the help."""
-
-    json: Flag = False
-    """Print the result as JSON."""
-
-    def do(self, command: str) -> Any:
-        """Do it, and return the result; `command` is the whole line, for records."""
-        raise NotImplementedError
-
-    def show(self, result: Any) -> None:
-        """Print a result for people; the last line names the next command."""
 
 
 @dataclass(frozen=True, kw_only=True)

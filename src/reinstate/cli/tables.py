@@ -1,18 +1,23 @@
-"""Results as lines and tables: wrapped, coloured in a terminal; in a pipe one record per line."""
+"""Results as lines and tables: wrapped, coloured in a terminal; in a pipe one record per line.
 
+`list` prints lines and has to be quick, so what needs NumPy or JAX is imported where it is used.
+"""
+
+import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from subprocess import list2cmdline
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from reinstate.analysis.intervals import with_interval
-from reinstate.analysis.results import AgentResults, CheckRow
 from reinstate.cli.parsing import wrap
-from reinstate.experiments.base import Experiment
-from reinstate.figures.numbers import written
+
+if TYPE_CHECKING:
+    from reinstate.analysis.results import AgentResults, CheckRow
+    from reinstate.experiments.base import Experiment
 
 PER_EPISODE = "per episode, frozen weights, fresh tasks"  # what tables of agents are about
 COLOURS = {
@@ -39,7 +44,8 @@ def say(text: str, hang: int = 4) -> None:
 
 def say_next(command: Iterable[object], why: str) -> None:
     """End by naming the command that comes next, to be copied as it is."""
-    say(f"next: {shlex.join(map(str, command))}  # {why}")
+    quoted = list2cmdline if os.name == "nt" else shlex.join  # Windows knows no single quotes
+    say(f"next: {quoted([*map(str, command)])}  # {why}")
 
 
 def print_table(
@@ -60,8 +66,10 @@ def print_table(
     Console(width=max(console.width, least)).print(table)
 
 
-def print_agents(experiment: Experiment, agents: Mapping[str, AgentResults]) -> None:
+def print_agents(experiment: "Experiment", agents: "Mapping[str, AgentResults]") -> None:
     """Print a table: reward with its interval, and the scores that the experiment is about."""
+    from reinstate.analysis.intervals import with_interval
+
     scores = {name: experiment.columns(agent) for name, agent in agents.items()}
     columns = list(dict.fromkeys(column for score in scores.values() for column in score))
     rows = []
@@ -72,7 +80,7 @@ def print_agents(experiment: Experiment, agents: Mapping[str, AgentResults]) -> 
     print_table(PER_EPISODE, ["agent"], ["reward [95%]", *columns], rows)
 
 
-def print_checks(checks: Sequence[CheckRow]) -> None:
+def print_checks(checks: "Sequence[CheckRow]") -> None:
     """Print one line per claim: the paper's under its section, then ours."""
     paper, ours = ([c for c in checks if bool(c["paper"]) is said] for said in (True, False))
     section = ""
@@ -87,7 +95,9 @@ def print_checks(checks: Sequence[CheckRow]) -> None:
         _print_check(check)
 
 
-def _print_check(check: CheckRow) -> None:
+def _print_check(check: "CheckRow") -> None:
+    from reinstate.figures.numbers import written
+
     ci95, adjusted = check["ci95"], check.get("p_holm")
     interval = f" [{ci95[0]:.3f}, {ci95[1]:.3f}]" if ci95 else " (one seed cannot tell)"
     p = written(check["p"])
