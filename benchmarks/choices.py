@@ -50,7 +50,7 @@ def _participant(code: int, episodes: int) -> Choices:
 def _write(choices: Choices, path: Path) -> None:
     cue = np.where(choices.cued, choices.cue_episode.astype(str), "")
     columns = [column.tolist() for column in choices._replace(cue_episode=cue)]
-    with open(path, "w", newline="") as file:
+    with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         writer.writerows(zip(*columns, strict=True))

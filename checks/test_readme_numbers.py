@@ -10,7 +10,7 @@ from reinstate.experiments import EXPERIMENTS
 from reinstate.files import read_json
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 TEXT = " ".join(README.split())
 CLOCK = 1053  # seconds that the paper preset took, in two calls: files have the last one's
 
@@ -96,7 +96,7 @@ def test_the_times_in_the_text_are_no_less_than_the_recorded_ones() -> None:
     counted = sum(each["seconds"]["total"] + trained_before(each) for each in files)
     assert 0.8 * CLOCK < counted < CLOCK  # compiling what was interrupted is not recorded
     for page in ("README.md", "docs/results.md", "docs/quickstart.md"):
-        assert f"took {CLOCK} s" in " ".join((ROOT / page).read_text().split())
+        assert f"took {CLOCK} s" in " ".join((ROOT / page).read_text(encoding="utf-8").split())
     seconds = recorded("quick/summary.json")["totals"]["seconds"]
     assert f"The quick preset took {seconds:.0f} s on two CPU cores" in TEXT
 

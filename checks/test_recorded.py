@@ -97,7 +97,7 @@ def test_record_and_replicate_share_no_seed(name: str) -> None:
 
 def test_records_name_no_folder_of_the_machine_that_made_them() -> None:
     for path in RESULTS.rglob("*.json"):
-        assert not re.search(r'[ "]/\w', path.read_text()), path
+        assert not re.search(r'[ "]/\w', path.read_text(encoding="utf-8")), path
 
 
 def test_recorded_commands_are_still_understood() -> None:

@@ -1,5 +1,6 @@
 """Files: whole whatever happens; JSON that people can read, and that reads back as it was."""
 
+import ast
 import errno
 import json
 import os
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from reinstate.errors import UserError
 from reinstate.files import read_json, write_atomically, write_json
 from tiny import contents
+
+ROOT = Path(__file__).parents[1]
 
 
 def raise_full(*_: Any, **__: Any) -> Any:
@@ -145,3 +148,23 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path, content: str | None, me
     with pytest.raises(UserError, match=message) as caught:
         read_json(path)
     assert "\n" not in str(caught.value)
+
+
+def opened_without_encoding(source: str) -> list[int]:
+    """Lines that open a text file in whatever encoding the system prefers."""
+    found = []
+    for call in [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]:
+        text = getattr(call.func, "attr", "") in ("read_text", "write_text")
+        if isinstance(call.func, ast.Name) and call.func.id == "open":
+            text = not any("b" in ast.unparse(mode) for mode in call.args[1:])
+        if text and not any(word.arg == "encoding" for word in call.keywords):
+            found.append(call.lineno)
+    return found
+
+
+def test_text_is_utf8_on_every_system() -> None:
+    """Windows would open it in its code page. Tests may: they run with `python -X utf8` there."""
+    assert opened_without_encoding('open(p)\np.read_text()\nopen(p, "ab")') == [1, 2]
+    folders = ("src", "docs/_ext", "checks", "benchmarks", "examples")
+    for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):
+        assert opened_without_encoding(path.read_text(encoding="utf-8")) == [], path

@@ -251,7 +251,7 @@ def fill(text: str, folder: Path) -> str:
 
 def main() -> None:
     readme = Path("README.md")
-    write_atomically(readme, fill(readme.read_text(), Path()).encode())
+    write_atomically(readme, fill(readme.read_text(encoding="utf-8"), Path()).encode())
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def _on_one_line(found: re.Match[str]) -> str:
 
 def read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text())
+        return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"{path} does not exist") from None
     except (OSError, ValueError, RecursionError) as error:
@@ -70,8 +70,8 @@ def read_json(path: Path) -> Any:
 
 def append_line(path: Path, value: Any) -> None:
     """Add a line of JSON to a file of them."""
-    with disk_errors(path), open(path, "a") as file:
-        file.write(json.dumps(value) + "\n")
+    with disk_errors(path), open(path, "ab") as file:  # bytes: the same on every system
+        file.write(f"{json.dumps(value)}\n".encode())
 
 
 def write_arrays(

@@ -9,6 +9,7 @@ continues from what is there.
 """
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -132,7 +133,9 @@ def _optimize(
 ) -> None:
     """Run trials until the journal has as many as wanted, those of earlier calls included."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # it logs every interruption in full
-    backend = optuna.storages.journal.JournalFileBackend(str(journal))
+    locks = optuna.storages.journal
+    lock = locks.JournalFileOpenLock(str(journal)) if os.name == "nt" else None  # no symbolic links
+    backend = locks.JournalFileBackend(str(journal), lock_obj=lock)
     known = optuna.create_study(
         storage=optuna.storages.JournalStorage(backend),
         study_name="reinstate",
