@@ -16,10 +16,15 @@ from reinstate.tasks.bandits import BanditTask, BarcodeBandits
 from reinstate.tasks.base import World
 from reinstate.tasks.two_step import EpisodicTwoStep
 
-BANDITS = BarcodeBandits(
-    num_arms=3, pulls=2, num_contexts=3, repeats=2, barcode_length=4, trial_input=True
-)
-TWO_STEP = EpisodicTwoStep(uncued=3, cued=3, p_common=0.7, barcode_length=4)
+SIZES: dict[str, Any] = {
+    "num_arms": 3,
+    "pulls": 2,
+    "num_contexts": 3,
+    "repeats": 2,
+    "barcode_length": 4,
+}
+BANDITS = BarcodeBandits(**SIZES, p_bad=0.5, trial_input=True)
+TWO_STEP = EpisodicTwoStep(uncued=3, cued=3, p_high=0.6, p_low=0.4, barcode_length=4)
 EPOCH = 12  # steps of either
 STEPS = EPOCH + 5
 KEY = jax.random.key(7)
@@ -134,7 +139,7 @@ def test_without_automatic_reset_the_caller_says_when_to_go_on() -> None:
             last, state, _, terminated, info = env.step_env(CHANCE[step], state, 1)
             assert bool(terminated) == (step == BANDITS.pulls - 1)
         assert not info["new_episode"]
-        again, same, reward, terminated, _ = env.step_env(CHANCE[2], state, 2)
+        again, same, reward, terminated, _ = env.step_env(CHANCE[episode], state, 2)
         assert terminated and reward == 0
         np.testing.assert_array_equal(again, last)
         jax.tree.map(np.testing.assert_array_equal, same, state)
@@ -171,7 +176,7 @@ class Counted(BarcodeBandits):
 
 
 def test_lanes_are_independent_and_sample_epochs_only_when_one_starts() -> None:
-    env = Environment(Counted(num_arms=3, pulls=2, num_contexts=3, repeats=2, barcode_length=4))
+    env = Environment(Counted(**SIZES))
     keys, actions = jax.random.split(KEY, 4), jnp.array([0, 1, 2, 0])
     lanes, seeds_of_lanes = jax.jit(jax.vmap(env.step)), jax.jit(jax.vmap(jax.vmap(env.step)))
     in_two = partial(jax.tree.map, lambda x: x.reshape(2, 2, *x.shape[1:]))
