@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: reproduce paper test test-fast check-results readme lint format docs clean
+.PHONY: reproduce paper test test-fast test-interop notebooks notebooks-write check-results readme lint format docs clean
 
 # The paper's experiments at the quick preset; --resume continues an interrupted call.
 reproduce: $(VENV)/.installed
@@ -21,6 +21,17 @@ test: $(VENV)/.installed-dev
 # For the inner loop: without tests that train an agent or start processes.
 test-fast: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not slow"
+
+# The tasks, the cell and the memory in other people's tools: Gymnasium, gymnax, Stoa, PyTorch and a client.
+test-interop: $(VENV)/.installed-interop
+	$(BIN)/python -m pytest tests/interop
+
+# Every notebook, run from top to bottom; `make notebooks-write` also keeps what it shows.
+notebooks: $(VENV)/.installed-dev
+	PYTHONPATH=docs/_ext $(BIN)/python -m notebooks --check
+
+notebooks-write: $(VENV)/.installed-dev
+	PYTHONPATH=docs/_ext $(BIN)/python -m notebooks
 
 # Committed results against what pages, README and presets say of them; seconds, and nothing is trained.
 check-results: $(VENV)/.installed-dev
@@ -55,6 +66,10 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) --constraint constraints.txt --editable ".[test,lint]"
+	@touch $@
+
+$(VENV)/.installed-interop: $(VENV)/.installed-dev
+	$(PIP) --constraint constraints.txt --editable ".[test,interop]"
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed

@@ -36,9 +36,8 @@ def find_run(path: str | Path) -> Run:
         return Run(Path(path))
     if name in shipped_names():
         return Run(FOLDER / name)
-    if name.count("/") == 1 and name.partition("/")[0] in {
-        n.split("/")[0] for n in shipped_names()
-    }:
+    experiments = {shipped.partition("/")[0] for shipped in shipped_names()}
+    if name.count("/") == 1 and name.partition("/")[0] in experiments:
         raise UserError(nearest("run", name, shipped_names()))
     return Run(Path(path))
 
