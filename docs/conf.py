@@ -11,7 +11,7 @@ author = "The reinstate authors"
 copyright = author
 release = version = version_of("reinstate")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "results", "docstrings"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "results", "docstrings"]
 exclude_patterns = ["_build", "_ext"]
 
 html_theme = "furo"

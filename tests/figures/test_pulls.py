@@ -24,8 +24,8 @@ def a_record(trace: Any, actions: list, rewards: list, ids: list, met: list, bac
 
     action, reward = lane(actions, int), lane(rewards, float)
     retrieved = lane(back, int)
-    gates = {"r": np.full(reward.shape, 0.5)}
-    distance = np.where(retrieved < 0, np.inf, 0.25)
+    gates: Any = {"r": np.full(reward.shape, 0.5)}
+    distance: Any = np.where(retrieved < 0, np.inf, 0.25)
     return Record(
         lane(ids, int), lane(met, int), action, reward, reward, reward, gates, {}, distance,
         retrieved, trace,
@@ -34,7 +34,7 @@ def a_record(trace: Any, actions: list, rewards: list, ids: list, met: list, bac
 
 def pulled() -> Record:
     """Contexts 0, 1, 0; the good arms are 2, 0, 2; the second context recalls the first's state."""
-    good = np.array([[[[2, 2], [0, 0], [2, 2]]]])
+    good: Any = np.array([[[[2, 2], [0, 0], [2, 2]]]])
     return a_record(
         BanditTrace(good),
         actions=[[0, 2], [1, 0], [2, 2]],
@@ -72,12 +72,9 @@ def test_another_contexts_memory_is_called_so() -> None:
 
 
 def test_a_cued_episode_says_what_the_cue_brings_back() -> None:
-    trace = TwoStepTrace(
-        cue_episode=np.array([[[[-1, -1], [0, 0]]]]),
-        state=np.array([[[[-1, 1], [-1, 0]]]]),
-        good_state=np.zeros((1, 1, 2, 2), int),
-        worth=np.zeros((1, 1, 2, 2, 2)),
-    )
+    cue, state, worth = [[-1, -1], [0, 0]], [[-1, 1], [-1, 0]], np.zeros((1, 1, 2, 2, 2))
+    lanes: Any = [np.array([[steps]]) for steps in (cue, state, [[0, 0], [0, 0]])]
+    trace = TwoStepTrace(*lanes, worth)  # type: ignore[arg-type]
     rewards, back = [[0, 1], [0, 0]], [[-1, -1], [0, 0]]
     record = a_record(trace, [[1, 0], [1, 1]], rewards, ids=[0, 0], met=[0, 1], back=back)
     first, cued = exposures_of(EpisodicTwoStep(uncued=1, cued=1), record, [1, 2])
