@@ -74,7 +74,7 @@ def test_another_contexts_memory_is_called_so() -> None:
 def test_a_cued_episode_says_what_the_cue_brings_back() -> None:
     cue, state, worth = [[-1, -1], [0, 0]], [[-1, 1], [-1, 0]], np.zeros((1, 1, 2, 2, 2))
     lanes: Any = [np.array([[steps]]) for steps in (cue, state, [[0, 0], [0, 0]])]
-    trace = TwoStepTrace(*lanes, worth)  # type: ignore[arg-type]
+    trace = TwoStepTrace(*[*lanes, worth])
     rewards, back = [[0, 1], [0, 0]], [[-1, -1], [0, 0]]
     record = a_record(trace, [[1, 0], [1, 1]], rewards, ids=[0, 0], met=[0, 1], back=back)
     first, cued = exposures_of(EpisodicTwoStep(uncued=1, cued=1), record, [1, 2])
