@@ -19,6 +19,7 @@ html_title = "reinstate"
 html_show_sphinx = False
 html_copy_source = False
 myst_heading_anchors = 3
+nb_execution_mode = "off"  # notebooks are committed with what they show: `make notebooks-write`
 
 # A reference to something of this package that is not there is a mistake; types of others are not.
 nitpicky = True
