@@ -74,7 +74,7 @@ class Watch:
             raise UserError(f"{run.path} has the seeds {seeds}, not {seed}")
         if self.exposure > world.max_exposures:
             most = world.max_exposures
-            raise UserError(f"{run.path} shows each context {most} times: lower --exposure")
+            raise UserError(f"{self.experiment} shows a context {most} times: lower --exposure")
         self._require_maze(world)
         if self.svg:
             require_new(self.svg, "--svg")
@@ -96,7 +96,8 @@ class Watch:
 
     def _episodes(self, world: Any, record: Record, place: int) -> list[Any]:
         if not isinstance(world, WaterMaze):
-            return pulls.exposures_of(world, record, self._exposures, place, self.context or 1)
+            context = 1 if self.context is None else self.context
+            return pulls.exposures_of(world, record, self._exposures, place, context)
         chosen = [replay.choose(record, exposure, place) for exposure in self._exposures]
         return [replay.replay(world, record, place, *episode) for episode in chosen]
 
