@@ -120,7 +120,7 @@ def test_an_episode_ends_where_the_environment_says_and_is_seen_flat() -> None:
     features, done, reward = map(np.asarray, episode(WORLD, 0, 0, *[1, 0] * 4))
     assert features.shape == (8, WORLD.observation_size) == (8, 6)
     np.testing.assert_array_equal(features[0], [0, 0, 1, 0, 0, 0])
-    np.testing.assert_array_equal(features[:, -1], range(8))
+    np.testing.assert_array_equal(features[:, -1], [0, 1, 2, 3, 4, 5, 6, 6])
     np.testing.assert_array_equal(done, np.arange(8) >= 6)  # truncated, before `steps` are done
     assert not reward.any()
     to_both_ends = [0, 0, 1, 1, 1, 1, 0, 0]
