@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: reproduce paper test test-fast test-interop notebooks notebooks-write check-results readme lint format docs clean
+.PHONY: reproduce paper test test-fast test-interop notebooks notebooks-write check-results tables lint format docs clean
 
 # The paper's experiments at the quick preset; --resume continues an interrupted call.
 reproduce: $(VENV)/.installed
@@ -37,9 +37,11 @@ notebooks-write: $(VENV)/.installed-dev
 check-results: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest checks
 
-# README's tables, made from the recorded results.
-readme: $(VENV)/.installed
-	PYTHONPATH=docs/_ext $(BIN)/python -m readme_tables
+# What is made and kept: tables and numbers in README and pages, of the recorded results, and what
+# `reinstate list` shows of this package.
+tables: $(VENV)/.installed
+	PYTHONPATH=docs/_ext $(BIN)/python -m fill_pages
+	$(BIN)/python -m reinstate.cli.list
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

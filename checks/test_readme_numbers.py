@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from readme_tables import BLOCK, fill, trained_before
+from fill_pages import BLOCK, fill
+from readme_tables import trained_before
 from reinstate.experiments import EXPERIMENTS
 from reinstate.files import read_json
 
@@ -57,7 +58,7 @@ def recorded(name: str) -> Any:
 
 def test_numbers_are_those_of_the_recorded_results() -> None:
     assert len(BLOCK.findall(README)) == 11
-    assert fill(README, ROOT) == README
+    assert fill(README) == README
 
 
 def test_ceilings_in_the_text_are_the_recorded_ones() -> None:

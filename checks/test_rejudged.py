@@ -43,7 +43,7 @@ def test_all_are_looked_at() -> None:
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_recorded_results_follow_the_rules_of_this_version(name: str) -> None:
-    """If not: reinstate rejudge FILE, then reinstate reproduce all for summaries, make readme."""
+    """If not: reinstate rejudge FILE, then reinstate reproduce all for summaries, make tables."""
     document = read_json(RECORDED[name])
     parts = {part: spoilt(document[part]) for part in ("agents", "baselines")}
     found: Any = rejudging.rejudge(document | parts | {"checks": [], "alarms": []})

@@ -1,11 +1,6 @@
-"""Recorded results → the tables of README.md.
+"""Recorded results → the tables of README.md, which pages show too; `fill_pages` writes them."""
 
-`make readme` writes them; `make check-results` fails when README and results drift apart.
-"""
-
-import re
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -19,9 +14,6 @@ from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
 from reinstate.experiments.memory_as_input import best_without
 from reinstate.figures.style import LABELS
-from reinstate.files import read_json, write_atomically
-
-BLOCK = re.compile(r"<!-- (\w+): ([^>]+) -->\n.*?<!-- /\1 -->", re.DOTALL)
 
 
 def results_table(results: Results) -> str:
@@ -236,23 +228,3 @@ TABLES: dict[str, Callable[..., str]] = {
     "inputs": inputs_table,
     "searches": searches_table,
 }
-
-
-def fill(text: str, folder: Path) -> str:
-    """Fill every block of a text from the recorded files that it names."""
-
-    def made(block: re.Match[str]) -> str:
-        files = [read_json(folder / name) for name in block[2].split()]
-        table = TABLES[block[1]](*files)
-        return f"<!-- {block[1]}: {block[2]} -->\n\n{table}\n\n<!-- /{block[1]} -->"
-
-    return BLOCK.sub(made, text)
-
-
-def main() -> None:
-    readme = Path("README.md")
-    write_atomically(readme, fill(readme.read_text(encoding="utf-8"), Path()).encode())
-
-
-if __name__ == "__main__":
-    main()

@@ -14,7 +14,6 @@ from readme_tables import SUMMARIES, TABLES, agreement, claims_of
 from reinstate.analysis.results import CheckRow, Results, Summary
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.cli.tables import as_text
-from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.claims import SHARES
 from reinstate.experiments.margins import MARGINS
 from reinstate.figures.numbers import written
@@ -27,6 +26,7 @@ NBSP = "\N{NO-BREAK SPACE}"
 
 def file_of(name: str) -> Path:
     """`water-maze` is its results.json; other files are named with their folder."""
+    name = name.removeprefix("results/")  # as README, in the folder above, says it
     return RESULTS / (name if name.endswith(".json") else f"{name}/results.json")
 
 
@@ -135,20 +135,8 @@ def margins_table() -> str:
 
 
 def optimum_table(results: Results) -> str:
-    return values_table(results["optimum"])
-
-
-def values_table(values: dict[str, Any]) -> str:
-    rows = [[name.replace("_", " "), as_text(value)] for name, value in values.items()]
+    rows = [[name.replace("_", " "), as_text(value)] for name, value in results["optimum"].items()]
     return markdown(["optimum", "value"], rows)
-
-
-def solved_table(name: str) -> str:
-    """The optimum of an experiment's default settings, solved while the page is built."""
-    experiment = EXPERIMENTS[name]
-    if experiment.optimum is None:
-        raise KeyError(f"{name} has no optimum")
-    return values_table(experiment.optimum(experiment.world()))
 
 
 def command_block(*documents: dict[str, Any]) -> str:
@@ -168,7 +156,7 @@ def files_table() -> str:
         if {"command", "device"} <= document.keys() and "experiments" not in document:
             made = document["commit"].partition("+")
             commit = made[0][:7] + made[1] + made[2]
-            name = f"`{path.relative_to(RESULTS)}`"
+            name = f"`{path.relative_to(RESULTS).as_posix()}`"
             rows.append([name, f"`{command_of(document)}`", document["device"], f"`{commit}`"])
     return markdown(["file", "command", "device", "commit"], rows)
 
