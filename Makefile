@@ -52,8 +52,8 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Into docs/_build; a warning is an error. Every page is read again (-E): what a table is made of is not
-# only its page, and a build that failed would succeed the second time.
+# Into docs/_build; a warning is an error. Every page is read again (-E): docstrings are not in the page
+# that shows them, and a build that failed would succeed the second time.
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -E -W -q -b html docs docs/_build
 

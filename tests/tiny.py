@@ -4,7 +4,6 @@ Compiling is most of what such a test costs, and the settings are always these, 
 compilation, kept on disk, serves all tests and the commands they start.
 """
 
-import fcntl
 import os
 import shutil
 import signal
@@ -13,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from reinstate.agent import Network
 from reinstate.evaluation import Evaluation
@@ -25,6 +26,11 @@ from reinstate.runs.run import Run, start_run
 from reinstate.runs.training import train
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
+
+try:
+    import fcntl
+except ImportError:  # Windows, where tests run in one process and need no lock
+    fcntl = None  # type: ignore[assignment]
 
 ENVIRONMENT = dict(os.environ)  # with what conftest.py says of compiling
 
@@ -58,7 +64,8 @@ def _made_once(name: str, make: Callable[[Path], Any]) -> Path:
     shared = Path(os.environ["REINSTATE_TESTS"])  # by conftest.py, the same for all workers
     path, part = shared / name, shared / f"{name}.part"
     with open(shared / f"{name}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        if fcntl:
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
             make(part)
             part.rename(path)
@@ -102,6 +109,8 @@ def interrupt(number: int) -> None:
 
     JAX has threads: a signal may be taken by one of them and handled by Python a moment later.
     """
+    if os.name == "nt":
+        pytest.skip("on Windows, a process that sends itself a signal ends")
     during = signal.getsignal(number)
     os.kill(os.getpid(), number)
     while signal.getsignal(number) is during:
