@@ -67,7 +67,7 @@ def test_people_and_group_come_back(found: dict[str, Any]) -> None:
         assert 0 < spread["low"] < spread["estimate"] < 1.6
         assert mean["z"] is None and mean["p"] is None
         group = found["group"]["uncued"][name]
-        assert group["ci95"] == [mean["low"], mean["high"]] and len(group["per_seed"]) == 6
+        assert group["ci95"] == [mean["low"], mean["high"]] and len(group["per_participant"]) == 6
 
 
 def test_where_people_differ_much_each_is_fitted_alone(found: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from reference.choices import MIXTURE, numeric_hessian, slow_log_likelihood, slow_rows
-from reinstate.choices.likelihood import fit_weights, leave_one_out
+from reinstate.choices.likelihood import fit_weights, without_each
 from reinstate.choices.model import (
     NAMES,
     NONE,
@@ -143,7 +143,7 @@ def test_rules_without_exception_are_told() -> None:
     assert uncued["separated"] and uncued["identified"]
     assert "without exception" in document["warnings"][0]
     assert np.isfinite([row["estimate"] for row in document["rows"]]).all()
-    worth = {row["strategy"]: row for row in uncued["leave_one_out"]}
+    worth = {row["strategy"]: row for row in uncued["without"]}
     assert worth["IMB"]["p"] < 1e-20
     assert worth["IMF"]["p"] > 0.5  # what Wald's test cannot say here
     noisy = fit_choices(simulate({"IMB": 3}, sessions=5, seed=1))
@@ -173,11 +173,12 @@ def test_leaving_a_strategy_out() -> None:
 
     full = refit(NAMES["cued"])
     without = refit(("IMF", "EMF", "EMB", "bias", "perseveration"))
-    worth = {row["strategy"]: row for row in leave_one_out(full, refit)}
+    worth = {row["strategy"]: row for row in without_each(full, refit)}
     assert list(worth) == ["IMF", "IMB", "EMF", "EMB"]
     lost = full.log_likelihood - without.log_likelihood
     assert worth["IMB"]["delta_log_likelihood"] == pytest.approx(lost)
     assert worth["IMB"]["delta_bic"] == pytest.approx(2 * lost - np.log(full.n))
+    assert worth["IMB"]["delta_aic"] == pytest.approx(2 * lost - 2)
     assert worth["IMB"]["p"] == pytest.approx(stats.chi2.sf(2 * lost, 1))
     assert worth["EMB"]["p"] < 1e-6 < 0.01 < worth["EMF"]["p"]
 

@@ -250,13 +250,15 @@ def test_a_likely_mistake_is_pointed_out(table: Table, tmp_path: Path) -> None:
 
 
 def test_charts_show_the_document(document: Any) -> None:
-    uncued, cued = fitted_weights(document)
+    uncued, cued = fitted_weights({"people": document})
     assert list(cued.categories) == ["IMF", "IMB", "EMF", "EMB", "bias", "persev."]
     imf, (shown, *_) = document["group"]["uncued"]["IMF"], uncued.series
     assert shown.y[0] == imf["mean"]
     assert shown.ci95[0] == pytest.approx(imf["ci95"])
-    (episodic,) = fitted_stay(document)[2].series
-    assert list(episodic.y) == document["stay"]["episodic"]["mean"]
+    own, by_model = fitted_stay({"people": document})[2].series
+    assert list(own.y) == document["stay"]["episodic"]["mean"]
+    assert list(by_model.y) == document["stay_predicted"]["episodic"]["mean"]
+    assert by_model.name == "people, by the model" and by_model.marker == "ring"
 
 
 def test_charts_of_the_classic_task_and_of_recovery(table: Table) -> None:
@@ -265,7 +267,7 @@ def test_charts_of_the_classic_task_and_of_recovery(table: Table) -> None:
     header = "participant,session,episode,action,state,reward"
     classic: Any = fit_file(table(text, header), model="learned")
     assert list(classic["group"]) == ["uncued"]
-    assert len(fitted_weights(classic)) == len(fitted_stay(classic)) == 1
+    assert len(fitted_weights({"": classic})) == len(fitted_stay({"": classic})) == 1
     data: Any = recovery([{"IMB": 1.0}, {"EMB": 2.0}], sessions=5)
     _, cued = recovery_charts(data)
     assert [row["true"] for row in data["rows"] if row["strategy"] == "EMB"] == [0.0, 2.0]

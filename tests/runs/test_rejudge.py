@@ -56,7 +56,7 @@ def test_what_was_measured_is_not_touched() -> None:
     document = recorded("two-step")
     before = copy.deepcopy(document)
     weight = document["agents"]["epl2rl"]["choices"]["group"]["cued"]["bias"]
-    weight["per_seed"] = [1.0, 2.0, 3.0]
+    weight["per_participant"] = [1.0, 2.0, 3.0]
     stay = document["agents"]["epl2rl"]["choices"]["stay"]["episodic"]
     stay["per_participant"] = [[0.2, None, 0.4, 1.0], [0.4, None, 0.4, None]]
     given = copy.deepcopy(document)
@@ -71,6 +71,18 @@ def test_what_was_measured_is_not_touched() -> None:
     assert stay["ci95"][0] == pytest.approx([0.3 - 1.2706205, 0.3 + 1.2706205])
     assert stay["ci95"][1:] == [None, pytest.approx([0.4, 0.4]), None]
     assert choices["fits"] == before["agents"]["epl2rl"]["choices"]["fits"]
+
+
+def test_choices_under_the_names_of_earlier_versions() -> None:
+    document = recorded("two-step")
+    new = rejudge(copy.deepcopy(document))["agents"]["epl2rl"]["choices"]
+    old = document["agents"]["epl2rl"]["choices"]
+    for weights in old["group"].values():
+        for weight in weights.values():
+            weight["per_seed"] = weight.pop("per_participant")
+    for fit in old["fits"]:
+        fit["leave_one_out"] = fit.pop("without")
+    assert rejudge(document)["agents"]["epl2rl"]["choices"] == new
 
 
 def test_seeds_that_never_met_an_exposure() -> None:

@@ -145,12 +145,20 @@ class EliminationScores(TypedDict, total=False):
     recalled: OverSeeds  # share of first pulls on the good arm of the context that came back
 
 
+class ChoiceWeight(TypedDict):
+    """A weight of the choice model over an agent's seeds, each of which is a participant."""
+
+    mean: Numbers
+    ci95: Numbers  # null for a single seed
+    per_participant: NotRequired[Numbers]  # `per_seed` in documents of earlier versions
+
+
 class ChoiceScores(TypedDict, total=False):
     """The choice model, fitted to an agent's choices."""
 
     model: str
     fits: list[dict[str, Any]]
-    group: dict[str, dict[str, OverSeeds]]  # by part and strategy
+    group: dict[str, dict[str, ChoiceWeight]]  # by part and strategy
     warnings: list[str]
     stay: dict[str, Any]  # by panel
 

@@ -1,9 +1,11 @@
-"""Columns of labels from a table on disk: CSV (commas, semicolons or tabs) or Parquet."""
+"""Columns of labels from a table: a file (CSV or Parquet), a data frame or a dict of columns."""
 
 import csv
+import gzip
 import importlib
+import os
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,18 +74,71 @@ class Problems:
         return [f"{self.place(r)}: {self.tell[self.reason[r]](r)}" for r in map(int, rows)]
 
 
+class Origin(NamedTuple):
+    """Where a table comes from, and how its reader is asked for something: by flag or argument."""
+
+    name: str  # in messages
+    in_memory: bool = False
+
+    def option(self, name: str, pairs: Mapping[str, str] | None = None) -> str:
+        """Write an option as the user would: --skip-bad, or skip_bad=True in a program."""
+        if self.in_memory:
+            return f"{name}={True if pairs is None else dict(pairs)}"
+        words = "".join(f" {ours}={theirs}" for ours, theirs in (pairs or {}).items())
+        return f"--{name.replace('_', '-')}{words}"
+
+
 # A table as read: its columns, and the rows that do not have one field per column.
 Raw = tuple[dict[str, Column], Problems]
 
 
-def read_columns(path: Path) -> Raw:
-    """Read every column of a file."""
-    return _read_parquet(path) if path.suffix in PARQUET else _read_csv(path)
+def origin_of(source: Any) -> Origin:
+    """Tell files, by their names, from tables in memory."""
+    in_memory = not isinstance(source, str | os.PathLike)
+    return Origin("the table" if in_memory else os.fspath(source), in_memory)
+
+
+def read_columns(source: Any) -> Raw:
+    """Read every column of a file, a data frame or a mapping from names to columns.
+
+    A data frame is anything with `columns` (or `column_names`) that gives a column by its name, so
+    pandas, polars and pyarrow all serve, and none of them is imported.
+    """
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        return _read_parquet(path) if path.suffix in PARQUET else _read_csv(path)
+    if isinstance(source, Mapping):
+        names: Iterable[Any] = source.keys()
+    elif hasattr(source, "column_names") or hasattr(source, "columns"):
+        names = source.column_names if hasattr(source, "column_names") else source.columns
+    else:
+        raise TypeError(
+            "choices come as the path of a table, a data frame, a dict of columns, or Choices,"
+            f" not as {type(source).__name__}"
+        )
+    columns = {str(name): _encode_values(str(name), source[name]) for name in names}
+    lengths = {name: len(column.code) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+        raise UserError(f"the columns of the table are not equally long: {told}")
+    rows = next(iter(lengths.values()), 0)
+    return columns, Problems(lambda row: f"row {row + 1}", rows)
+
+
+def _encode_values(name: str, values: Any) -> Column:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise UserError(f"column {name!r} of the table is no column: give one value per episode")
+    to_list = getattr(values, "tolist", None)  # of NumPy and pandas: faster than a loop
+    index: defaultdict[str, int] = defaultdict(count().__next__)
+    listed = to_list() if to_list else list(values)
+    code = np.fromiter((index[str(value)] for value in listed), np.int64, len(listed))
+    return Column(name, list(index), code)
 
 
 def _read_csv(path: Path) -> Raw:
     try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
+        opened: Any = gzip.open if path.suffix == ".gz" else open
+        with opened(path, "rt", newline="", encoding="utf-8-sig") as file:
             first = file.readline()
             delimiter = max(",;\t", key=first.count)
             header = next(csv.reader([first], delimiter=delimiter), [])
@@ -92,7 +147,7 @@ def _read_csv(path: Path) -> Raw:
             return _encode(header, csv.reader(file, delimiter=delimiter))
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
+    except (UnicodeDecodeError, EOFError, csv.Error) as error:
         raise UserError(f"{path} cannot be read as CSV: {error}") from None
 
 

@@ -1,5 +1,6 @@
 """What fits of choices hold: the documents of `fit_choices`, fit.json and recovery.json."""
 
+from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict, cast
 
 
@@ -35,7 +36,8 @@ class StrategyWorth(TypedDict):
     strategy: str
     delta_log_likelihood: float
     p: float  # of the likelihood ratio
-    delta_bic: float  # positive: speaks for the strategy
+    delta_aic: NotRequired[float]  # positive: speaks for the strategy
+    delta_bic: float
 
 
 class FitRow(TypedDict, total=False):
@@ -50,7 +52,7 @@ class FitRow(TypedDict, total=False):
     mcfadden_r2: float | None
     separated: bool  # some weight has no finite maximum
     identified: bool  # no predictor follows from the others
-    leave_one_out: list[StrategyWorth]
+    without: list[StrategyWorth]  # one strategy left out at a time
     seed: int  # from here on: of the hierarchical sampler
     chains: int
     warmup: int
@@ -65,11 +67,17 @@ class GroupWeight(TypedDict, total=False):
 
     mean: float
     ci95: list[float] | None
-    per_seed: list[float]  # one per participant
+    per_participant: list[float]
     se: float | None
     sd: float  # over participants, of the hierarchical model
     t: float | None  # against 0
     p: float | None
+
+
+def per_participant(weight: Mapping[str, Any]) -> list[float]:
+    """Return a weight of each participant; earlier versions called them seeds."""
+    found: list[float] = weight["per_participant" if "per_participant" in weight else "per_seed"]
+    return found
 
 
 class Weights(TypedDict):
@@ -81,12 +89,30 @@ class Weights(TypedDict):
     warnings: list[str]
 
 
+class ModelRow(TypedDict, total=False):
+    """A model among its rivals, in uncued or in cued episodes."""
+
+    model: str
+    log_likelihood: float  # sums over participants; from here on: of maximum-likelihood fits
+    aic: float
+    bic: float
+    delta_bic: float  # to the lowest
+    best_for: int  # how many participants have their lowest BIC here
+    elpd_loo: float  # from here on: of the hierarchical model, see `posterior`
+    se: float
+    p_loo: float
+    delta_elpd: float  # to the highest
+    delta_se: float
+    high_k: int  # choices whose Pareto k is above 0.7
+
+
 class StayPanel(TypedDict):
     """How often an action is chosen again; lists run over `stay.ORDER`."""
 
     mean: list[float | None]
     ci95: list[Any]
     per_participant: list[list[float | None]]
+    pooled: NotRequired[list[float | None]]  # over all episodes, whoever played them
     episodes: NotRequired[list[int]]
 
 
@@ -95,13 +121,29 @@ class ChoiceFit(Weights):
 
     model: str
     stay: dict[str, Any]  # a StayPanel for each of `stay.PANELS`, and their `order`
+    stay_predicted: NotRequired[dict[str, Any]]  # the same by the fitted model; see `predicted`
+    comparison: NotRequired[dict[str, list[ModelRow]]]  # by part, the best first
+    beside: NotRequired["dict[str, ChoiceFit]"]  # other fits that figures show too, by label
     data: NotRequired[dict[str, Any]]  # what the table held
+
+
+class RecoveredWeight(TypedDict):
+    """How well one weight of one part is recovered."""
+
+    part: str
+    strategy: str
+    correlation: float | None  # of true and estimated weights; None where either is constant
+    bias: float  # mean error
+    rmse: float
+    coverage: float  # share of 95% intervals that hold the true weight
 
 
 class Recovery(TypedDict):
     """What fits make of simulated agents."""
 
     model: str
+    design: dict[str, float]  # participants, sessions, episodes, p_common, share cued
+    weights: list[RecoveredWeight]
     rows: list[WeightRow]  # each with the true weight
     coverage: float  # share of 95% intervals that hold the true weight
     intervals: int

@@ -22,9 +22,11 @@ import numpy as np
 from reinstate.choices.documents import FitRow, GroupWeight, WeightRow, Weights, weight_row
 from reinstate.choices.likelihood import fit_weights
 from reinstate.choices.model import NAMES, GroupedChoices, Ints, group_one_back
+from reinstate.choices.posterior import Posterior
 from reinstate.errors import UserError
 
 LARGEST_R_HAT = 1.01
+WARMUP = 1000  # steps before the draws that are kept
 FAR_BETTER = 10  # variance over participants / squared standard error above which β is sampled
 
 
@@ -33,38 +35,67 @@ def fit_hierarchical(
     participants: list[str],
     seed: int = 0,
     chains: int = 4,
-    warmup: int = 1000,
+    warmup: int = WARMUP,
     draws: int = 1000,
 ) -> Weights:
-    """Sample the posterior of every weight, from the counts of `count_choices`.
+    """Sample the posterior of every weight, from the counts of `count_choices`, and summarise it.
 
     Estimates are posterior means, se posterior standard deviations, intervals hold 95% between
     equal tails. Rows of the participants come first, then those of the "group mean" and the "group
     sd". The same seed gives the same numbers.
+    """
+    posteriors = sample_posteriors(counts, participants, seed, chains, warmup, draws)
+    return summarise(posteriors, seed, warmup)
+
+
+def sample_posteriors(
+    counts: Ints,
+    participants: list[str],
+    seed: int = 0,
+    chains: int = 4,
+    warmup: int = WARMUP,
+    draws: int = 1000,
+    without: str | None = None,
+) -> list[Posterior]:
+    """Sample the posterior of each part that was played, perhaps without one of the strategies.
+
+    A part whose model never had that strategy is left out.
     """
     if len(counts) < 2:
         raise UserError(
             "the hierarchical model needs 2 or more participants: fit a single one by one-back or"
             " learned"
         )
-    found: Weights = {"rows": [], "fits": [], "group": {}, "warnings": []}
-    for part, names in NAMES.items():
-        each = [group_one_back(own, part) for own in counts]
-        played = [(who, g) for who, g in zip(participants, each, strict=True) if g.total.any()]
-        if not played:
+    found = []
+    for part, every in NAMES.items():
+        names = tuple(name for name in every if name != without)
+        each = [group_one_back(own, part, names) for own in counts]
+        codes = [code for code, own in enumerate(each) if own.total.any()]
+        if not codes or (without and names == every):
             continue
-        data = [g for _, g in played]
+        data = [each[code] for code in codes]
         known = known_from_choices(data, names)
-        samples, divergences = _sample(data, known, seed, chains, warmup, draws)
-        blocks = {name: samples["beta"][:, :, i] for i, (name, _) in enumerate(played)}
-        blocks |= {"group mean": samples["mu"], "group sd": samples["tau"]}
+        samples = _sample(data, known, seed, chains, warmup, draws)
+        who = [participants[code] for code in codes]
+        found.append(Posterior(part, names, who, codes, data, **samples))
+    return found
+
+
+def summarise(posteriors: list[Posterior], seed: int, warmup: int = WARMUP) -> Weights:
+    """Summarise draws by participant and for the group; tell where they are not to be trusted."""
+    found: Weights = {"rows": [], "fits": [], "group": {}, "warnings": []}
+    for posterior in posteriors:
+        part, divergences = posterior.part, posterior.divergences
+        blocks = {who: posterior.beta[:, :, i] for i, who in enumerate(posterior.participants)}
+        blocks |= {"group mean": posterior.mu, "group sd": posterior.tau}
         rows = [
-            weight_row(whose, part, name, *_posterior(drawn[:, :, k]))
+            weight_row(whose, part, name, *_summary(drawn[:, :, k]))
             for whose, drawn in blocks.items()
-            for k, name in enumerate(names)
+            for k, name in enumerate(posterior.names)
         ]
-        n = int(sum(g.total.sum() for g in data))
+        n = int(sum(own.total.sum() for own in posterior.data))
         r_hat, n_eff = max(row["r_hat"] for row in rows), min(row["n_eff"] for row in rows)
+        chains, draws = posterior.mu.shape[:2]
         how: FitRow = {"seed": seed, "chains": chains, "warmup": warmup, "draws": draws}
         mixing: FitRow = {"r_hat": r_hat, "n_eff": n_eff, "divergences": divergences}
         found["rows"] += rows
@@ -86,8 +117,8 @@ def known_from_choices(data: list[GroupedChoices], names: tuple[str, ...]) -> np
 
 def _sample(
     data: list[GroupedChoices], centred: np.ndarray, seed: int, chains: int, warmup: int, draws: int
-) -> tuple[dict[str, np.ndarray], int]:
-    """Draw beta (chains, draws, participants, weights), mu and tau; count divergences."""
+) -> dict[str, np.ndarray]:
+    """Draw beta (chains, draws, participants, weights), mu and tau; tell which draws diverged."""
     numpyro = _numpyro("numpyro")
     normal, half_normal = numpyro.distributions.Normal, numpyro.distributions.HalfNormal
     x = jnp.asarray(data[0].x, jnp.float32)  # (patterns, weights), the same for all
@@ -115,8 +146,8 @@ def _sample(
     with jax.numpy_rank_promotion("allow"):
         sampler.run(jax.random.key(seed))
         samples = sampler.get_samples(group_by_chain=True)
-        divergences = int(sampler.get_extra_fields()["diverging"].sum())
-    return {name: np.asarray(samples[name]) for name in ("beta", "mu", "tau")}, divergences
+        samples["diverging"] = sampler.get_extra_fields(group_by_chain=True)["diverging"]
+    return {name: np.asarray(samples[name]) for name in ("beta", "mu", "tau", "diverging")}
 
 
 def _numpyro(module: str) -> Any:
@@ -129,7 +160,7 @@ def _numpyro(module: str) -> Any:
         ) from None
 
 
-def _posterior(draws: np.ndarray) -> tuple[float | None, ...]:
+def _summary(draws: np.ndarray) -> tuple[float | None, ...]:
     """Summarise draws of one number, (chains, draws), in the order of `ROW` from `estimate` on."""
     diagnostics = _numpyro("numpyro.diagnostics")
     mixing = diagnostics.split_gelman_rubin(draws), diagnostics.effective_sample_size(draws)
@@ -140,13 +171,13 @@ def _posterior(draws: np.ndarray) -> tuple[float | None, ...]:
 def _group(rows: list[WeightRow]) -> dict[str, GroupWeight]:
     group: dict[str, Any] = {}
     for row in rows:
-        entry = group.setdefault(row["strategy"], {"per_seed": []})
+        entry = group.setdefault(row["strategy"], {"per_participant": []})
         if row["participant"] == "group mean":
             entry |= {"mean": row["estimate"], "ci95": [row["low"], row["high"]], "se": row["se"]}
         elif row["participant"] == "group sd":
             entry["sd"] = row["estimate"]
         else:
-            entry["per_seed"].append(row["estimate"])
+            entry["per_participant"].append(row["estimate"])
     return group
 
 

@@ -4,7 +4,7 @@ Separation. Where a strategy is followed without exception, the likelihood grows
 without end. A weak prior, β_k rms(x_k) ~ Normal(0, prior_sd), keeps every fit finite: at the
 default of 10 it moves a weight of 1 that is known to ± 0.1 by about 0.0001. Fits of separated
 choices are marked: the prior then determines how large their weights are, their Wald intervals are
-wide and mean little, and the likelihood ratios of `leave_one_out` are what to trust.
+wide and mean little, and the likelihood ratios of `without_each` are what to trust.
 """
 
 from collections.abc import Callable
@@ -132,12 +132,18 @@ def _separated(data: GroupedChoices) -> bool:
     return bool(found.success and found.fun < -1e-6)
 
 
-def leave_one_out(full: Fit, refit: Callable[[tuple[str, ...]], Fit]) -> list[StrategyWorth]:
+def without_each(full: Fit, refit: Callable[[tuple[str, ...]], Fit]) -> list[StrategyWorth]:
     """Compare the fit with those that lack one strategy each, by likelihood ratios (χ², 1 df)."""
     found: list[StrategyWorth] = []
     for strategy in (name for name in full.names if name in STRATEGIES):
-        without = refit(tuple(name for name in full.names if name != strategy))
-        lost = max(full.log_likelihood - without.log_likelihood, 0.0)
-        p, bic = float(stats.chi2.sf(2 * lost, 1)), without.bic - full.bic
-        found.append({"strategy": strategy, "delta_log_likelihood": lost, "p": p, "delta_bic": bic})
+        less = refit(tuple(name for name in full.names if name != strategy))
+        lost = max(full.log_likelihood - less.log_likelihood, 0.0)
+        worth: StrategyWorth = {
+            "strategy": strategy,
+            "delta_log_likelihood": lost,
+            "p": float(stats.chi2.sf(2 * lost, 1)),
+            "delta_aic": less.aic - full.aic,
+            "delta_bic": less.bic - full.bic,
+        }
+        found.append(worth)
     return found

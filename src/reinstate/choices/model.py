@@ -61,6 +61,13 @@ def from_arrays(action: Any, state: Any, reward: Any, cued: Any, cue_episode: An
     return flat._replace(cued=flat.cued.astype(bool))
 
 
+def from_record(record: Any) -> Choices:
+    """Make choices of an evaluation's `Record` of the two-step task; a seed is a participant."""
+    cue = np.asarray(record.trace.cue_episode)[..., 0]
+    reward = np.asarray(record.reward).sum(axis=-1)
+    return from_arrays(record.action[..., 0], record.trace.state[..., 1], reward, cue >= 0, cue)
+
+
 def join_choices(parts: list[Choices]) -> Choices:
     """Concatenate tables of choices."""
     return Choices(*[np.concatenate(column) for column in zip(*parts, strict=True)])
@@ -143,9 +150,15 @@ def predictors(names: tuple[str, ...], previous: Ints, cue: Ints, **other: Float
     return np.stack([columns[name] for name in names], axis=-1)
 
 
-def group_one_back(counts: Ints, part: str, names: tuple[str, ...] | None = None) -> GroupedChoices:
-    """Group one participant's counts (9, 9, 2) by predictors: 8 rows if uncued, 64 if cued."""
+def pattern_codes(part: str) -> tuple[Ints, Ints]:
+    """Return the previous and the cued outcome of every pattern: 8 if uncued, 64 if cued."""
     cues = np.array([NONE]) if part == "uncued" else np.arange(NONE)
-    previous, cue = (a.ravel() for a in np.meshgrid(np.arange(NONE), cues, indexing="ij"))
+    previous, cue = np.meshgrid(np.arange(NONE), cues, indexing="ij")
+    return previous.ravel(), cue.ravel()
+
+
+def group_one_back(counts: Ints, part: str, names: tuple[str, ...] | None = None) -> GroupedChoices:
+    """Group one participant's counts (9, 9, 2) by predictors, in the order of `pattern_codes`."""
+    previous, cue = pattern_codes(part)
     n = counts[previous, cue].astype(float)
     return GroupedChoices(predictors(names or NAMES[part], previous, cue), n[:, 0], n.sum(axis=1))

@@ -1,7 +1,7 @@
 """Fits of several participants, their group, and their stay probabilities."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from scipy import stats
@@ -10,7 +10,7 @@ from reinstate.analysis.intervals import over_seeds
 from reinstate.choices import documents
 from reinstate.choices.documents import ChoiceFit, FitRow, GroupWeight, WeightRow, Weights
 from reinstate.choices.learned import fit_learned, select_episodes
-from reinstate.choices.likelihood import PRIOR_SD, Fit, fit_weights, leave_one_out
+from reinstate.choices.likelihood import PRIOR_SD, Fit, fit_weights, without_each
 from reinstate.choices.model import (
     NAMES,
     Choices,
@@ -19,6 +19,7 @@ from reinstate.choices.model import (
     group_one_back,
     link_episodes,
 )
+from reinstate.choices.posterior import Posterior
 from reinstate.choices.stay import stay_panels
 from reinstate.errors import UserError, nearest, require_positive
 
@@ -35,21 +36,35 @@ def fit_choices(
 ) -> ChoiceFit:
     """Fit the weights of every participant and their group; compute stay probabilities.
 
-    `prior_sd` is the weak prior of maximum likelihood; `seed` is for the hierarchical sampler.
+    `prior_sd` is the weak prior of maximum likelihood; `seed` is for the hierarchical sampler. This
+    is the bare document: `reinstate.fit_choices` reads tables, and predicts, compares and plots.
     """
+    return fit_with_draws(choices, model, participants, prior_sd, seed)[0]
+
+
+def fit_with_draws(
+    choices: Choices,
+    model: str = "one-back",
+    participants: Sequence[str] | None = None,
+    prior_sd: float = PRIOR_SD,
+    seed: int = 0,
+) -> tuple[ChoiceFit, list[Posterior]]:
+    """Fit as `fit_choices` does, and return the hierarchical model's draws too."""
     require_model(model)
     require_positive(prior_sd=prior_sd)
     counts = count_choices(choices)
     names = list(participants or map(str, range(len(counts))))
+    posteriors: list[Posterior] = []
     if model == "hierarchical":
-        from reinstate.choices.hierarchical import fit_hierarchical
+        from reinstate.choices import hierarchical  # JAX, for this alone
 
-        found = fit_hierarchical(counts, names, seed=seed)
+        posteriors = hierarchical.sample_posteriors(counts, names, seed)
+        found = hierarchical.summarise(posteriors, seed)
     else:
-        found = _fit_each(choices, counts, model, names, prior_sd)
+        found = fit_each(choices, counts, model, names, prior_sd)
     if not found["group"]:
         raise UserError("no episode has a predecessor in its session: there is nothing to fit")
-    return {"model": model, **found, "stay": stay_panels(counts)}
+    return {"model": model, **found, "stay": stay_panels(counts)}, posteriors
 
 
 def require_model(name: str) -> None:
@@ -58,10 +73,19 @@ def require_model(name: str) -> None:
         raise UserError(nearest("model", name, MODELS))
 
 
-def _fit_each(
-    choices: Choices, counts: Ints, model: str, names: list[str], prior_sd: float
+def fit_each(
+    choices: Choices,
+    counts: Ints,
+    model: str,
+    names: list[str],
+    prior_sd: float,
+    rival: bool = False,
+    weights: Sequence[str] = NAMES["cued"],
 ) -> Weights:
-    """Fit each participant and part by maximum likelihood."""
+    """Fit each participant and part by maximum likelihood, and without each strategy.
+
+    A `rival` is fitted for comparison alone, as it is; it may have fewer `weights`.
+    """
     linked = link_episodes(choices)
     found: Weights = {"rows": [], "fits": [], "group": {}, "warnings": []}
     for part in NAMES:
@@ -70,18 +94,18 @@ def _fit_each(
             if not group_one_back(counts[code], part).total.sum():
                 continue  # no such episode
 
-            def refit(weights: tuple[str, ...], part: str = part, code: int = code) -> Fit:
+            def refit(names: tuple[str, ...], part: str = part, code: int = code) -> Fit:
                 if model == "learned":
-                    return fit_learned(select_episodes(linked, code, part), weights, prior_sd)
-                return fit_weights(group_one_back(counts[code], part, weights), weights, prior_sd)
+                    return fit_learned(select_episodes(linked, code, part), names, prior_sd)
+                return fit_weights(group_one_back(counts[code], part, names), names, prior_sd)
 
-            full = refit(NAMES[part])
+            full = refit(tuple(name for name in NAMES[part] if name in weights))
             fits.append(full)
             found["rows"] += weight_rows(full, participant, part)
-            row = {"participant": participant, "part": part}
+            row: dict[str, Any] = {"participant": participant, "part": part}
             row |= {name: getattr(full, name) for name in QUALITY}
-            worths = leave_one_out(full, refit)
-            found["fits"].append(cast(FitRow, {**row, "leave_one_out": worths}))
+            row |= {} if rival else {"without": without_each(full, refit)}
+            found["fits"].append(cast(FitRow, row))
         if fits:
             found["group"][part] = over_participants(fits)
     return {**found, "warnings": _warnings(found["fits"])}
@@ -138,7 +162,7 @@ def t_test(values: list[float]) -> GroupWeight:
     t = float(np.mean(values)) / se if se else None
     p = None if t is None else float(2 * stats.t.sf(abs(t), n - 1))
     mean, ci95 = (over_seeds(values)[name] for name in ("mean", "ci95"))
-    return {"mean": mean, "ci95": ci95, "per_seed": list(values), "se": se, "t": t, "p": p}
+    return {"mean": mean, "ci95": ci95, "per_participant": list(values), "se": se, "t": t, "p": p}
 
 
 def interval_and_p(

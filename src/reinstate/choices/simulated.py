@@ -1,11 +1,12 @@
 """Simulated agents whose weights are known, and how well fits recover these weights."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from reinstate.choices.documents import Recovery
+from reinstate.choices.documents import RecoveredWeight, Recovery, WeightRow
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import (
     MODEL_BASED,
@@ -20,6 +21,32 @@ from reinstate.choices.model import (
 from reinstate.choices.participants import fit_choices
 from reinstate.errors import UserError, nearest, require_positive, require_probability
 
+# At which simulated agents learn values: where rates are fitted, one that is not at an end.
+RATES = {"one-back": 1.0, "learned": 0.5, "hierarchical": 1.0}
+
+
+class Design(NamedTuple):
+    """How much is played, and of what kind; the defaults are those of `recovery`."""
+
+    participants: int = 20
+    sessions: int = 30  # of each participant
+    episodes: int = 100  # of each session
+    p_common: float = 0.8  # probability of the common transition
+    cued: float = 0.5  # share of episodes that are cued
+
+
+def design_of(choices: Choices) -> Design:
+    """Take the design from choices: means where participants or sessions differ."""
+    played = np.unique(np.stack([choices.participant, choices.session]), axis=1)
+    people = len(np.unique(choices.participant))
+    return Design(
+        people,
+        max(round(played.shape[1] / people), 1),
+        max(round(len(choices.action) / played.shape[1]), 2),
+        float(np.mean(choices.action == choices.state)),
+        float(np.mean(choices.cued)),
+    )
+
 
 def simulate(
     weights: Mapping[str, float],
@@ -31,21 +58,23 @@ def simulate(
     p_low: float = 0.1,
     seed: int | Sequence[int] = 0,
     alpha: float = 1.0,
+    cued: float = 0.5,
 ) -> Choices:
     """Simulate an agent that follows the choice model exactly, in the episodic two-step task.
 
-    The first half of a session is uncued. A cued episode shows the cue of an episode of that half,
-    drawn uniformly: reaching its state again pays its reward again. `alpha` is the learning rate of
-    the incremental values; 1 looks one outcome back.
+    The first episodes of a session are uncued, a share `cued` of them at its end is cued. A cued
+    episode shows the cue of an uncued one, drawn uniformly: reaching its state again pays its
+    reward again. `alpha` is the learning rate of the incremental values; 1 looks one outcome back.
     """
     for name in weights:
         if name not in NAMES["cued"]:
             raise UserError(nearest("weight", name, NAMES["cued"]))
     require_positive(sessions=sessions, episodes=episodes - 1, alpha=alpha)
     require_probability(p_common=p_common, p_reversal=p_reversal, p_high=p_high, p_low=p_low)
+    require_probability(cued=cued)
     w = {name: float(weights.get(name, 0)) for name in NAMES["cued"]}
     rng = np.random.default_rng(seed)
-    uncued, every = episodes // 2, np.arange(sessions)
+    uncued, every = max(int(round(episodes * (1 - cued), 6)), 1), np.arange(sessions)
     cue = np.full((sessions, episodes), -1)
     cue[:, uncued:] = rng.integers(uncued, size=(sessions, episodes - uncued))
     outcome = np.full((sessions, episodes + 1), NONE)  # the last column is never filled: no episode
@@ -76,14 +105,24 @@ def recovery(
     model: str = "one-back",
     alpha: float = 1.0,
     prior_sd: float = PRIOR_SD,
+    participants: int = 20,
+    p_common: float = 0.8,
+    cued: float = 0.5,
 ) -> Recovery:
-    """Simulate agents of known weights (20 random mixtures by default), and fit them."""
+    """Simulate agents of known weights, and fit them.
+
+    Without `agents` there are random mixtures, as many as `participants`, each weight between −0.5
+    and 2. `recovery(**design_of(choices)._asdict())` simulates as much as somebody played.
+    """
+    require_positive(participants=participants)
     rng = np.random.default_rng(seed)
     if agents is None:
-        draws = rng.uniform(-0.5, 2, size=(20, len(NAMES["cued"])))
+        draws = rng.uniform(-0.5, 2, size=(participants, len(NAMES["cued"])))
         agents = [dict(zip(NAMES["cued"], map(float, d), strict=True)) for d in draws]
+    design = Design(len(agents), sessions, episodes, p_common, cued)
+    how = {"p_common": p_common, "cued": cued, "alpha": alpha}
     played = [
-        simulate(weights, sessions, episodes, seed=(seed, code), alpha=alpha)
+        simulate(weights, sessions, episodes, seed=(seed, code), **how)
         for code, weights in enumerate(agents)
     ]
     numbered = [c._replace(participant=c.participant + code) for code, c in enumerate(played)]
@@ -92,6 +131,36 @@ def recovery(
     for row in rows:
         truth = {"alpha": alpha} | dict(agents[int(row["participant"])])
         row["true"] = truth.get(row["strategy"], 0.0)
+    return {
+        "model": model,
+        "design": design._asdict(),
+        "weights": _recovered(rows),
+        "rows": rows,
+        "coverage": _coverage(rows),
+        "intervals": len(rows),
+    }
+
+
+def _recovered(rows: Sequence[WeightRow]) -> list[RecoveredWeight]:
+    """Summarise each weight of each part."""
+    found: list[RecoveredWeight] = []
+    for part, strategy in dict.fromkeys((row["part"], row["strategy"]) for row in rows):
+        own = [row for row in rows if (row["part"], row["strategy"]) == (part, strategy)]
+        true, estimate = (np.array([row[name] for row in own]) for name in ("true", "estimate"))
+        vary = len(own) > 1 and true.std() > 0 and estimate.std() > 0
+        weight: RecoveredWeight = {
+            "part": part,
+            "strategy": strategy,
+            "correlation": float(np.corrcoef(true, estimate)[0, 1]) if vary else None,
+            "bias": float(np.mean(estimate - true)),
+            "rmse": float(np.sqrt(np.mean((estimate - true) ** 2))),
+            "coverage": _coverage(own),
+        }
+        found.append(weight)
+    return found
+
+
+def _coverage(rows: Sequence[WeightRow]) -> float:
+    """Return the share of 95% intervals that hold the true weight."""
     low, true, high = (np.array([row[name] for row in rows]) for name in ("low", "true", "high"))
-    share = float(np.mean((low <= true) & (true <= high)))
-    return {"model": model, "rows": rows, "coverage": share, "intervals": len(rows)}
+    return float(np.mean((low <= true) & (true <= high)))

@@ -9,7 +9,9 @@ import numpy as np
 
 from reinstate.analysis.intervals import over_seeds
 from reinstate.choices.documents import StayPanel
-from reinstate.choices.model import NONE, Ints
+from reinstate.choices.model import NONE, Floats, Ints
+
+Counts = Ints | Floats  # expected counts are no whole numbers
 
 ORDER = ("rewarded-common", "rewarded-uncommon", "unrewarded-common", "unrewarded-uncommon")
 PANELS = ("incremental_uncued", "incremental_cued", "episodic")
@@ -33,26 +35,43 @@ def stay_panels(counts: Ints) -> dict[str, Any]:
     - incremental_cued: the same in cued episodes
     - episodic: in cued episodes, P(the cued episode's action), by the cued episode's outcome
 
-    Each is the mean over participants, with equal weights however many episodes they played. A
-    mean over nothing is None.
+    Each is the mean over participants, with equal weights however many episodes they played;
+    `pooled` is the share of all episodes. A mean over nothing is None.
     """
+    panels: dict[str, Any] = {"order": list(ORDER)}
+    for name, (stayed, total) in stays(counts).items():
+        found = over_each_cell(with_none(_shares(stayed, total)))
+        (pooled,) = with_none(_shares(stayed.sum(axis=0, keepdims=True), total.sum(axis=0)))
+        panels[name] = {**found, "pooled": pooled, "episodes": total.sum(axis=0).tolist()}
+    return panels
+
+
+def stays(counts: Counts) -> dict[str, tuple[Counts, Counts]]:
+    """Count by panel how often actions were chosen again, and of how many, (participants, 4)."""
+    of_panel = {
+        "incremental_uncued": counts[:, :NONE, NONE],
+        "incremental_cued": counts[:, :NONE, :NONE].sum(axis=2),
+        "episodic": counts[:, :, :NONE].sum(axis=1),
+    }
+    of_cell = _cell[:, None] == np.arange(len(ORDER))  # (8, 4)
     return {
-        "order": list(ORDER),
-        "incremental_uncued": _panel(counts[:, :NONE, NONE]),
-        "incremental_cued": _panel(counts[:, :NONE, :NONE].sum(axis=2)),
-        "episodic": _panel(counts[:, :, :NONE].sum(axis=1)),
+        name: (followed[:, _code, _action] @ of_cell, followed.sum(axis=2) @ of_cell)
+        for name, followed in of_panel.items()  # (participants, 8, 2)
     }
 
 
-def _panel(counts: Ints) -> StayPanel:
-    """Compute a panel from how often each action followed each outcome, (participants, 8, 2)."""
-    stayed = counts[:, _code, _action]
-    total = counts.sum(axis=2)
-    of_cell = _cell[:, None] == np.arange(len(ORDER))  # (8, 4)
-    stayed, total = stayed @ of_cell, total @ of_cell  # (participants, 4)
-    share = np.where(total > 0, stayed / np.maximum(total, 1), np.nan)
-    per_participant = [[None if np.isnan(p) else float(p) for p in row] for row in share]
-    return {**over_each_cell(per_participant), "episodes": total.sum(axis=0).tolist()}
+def stay_shares(counts: Counts) -> dict[str, Floats]:
+    """Return the share of each participant by panel, (participants, 4); NaN where never met."""
+    return {name: _shares(*each) for name, each in stays(counts).items()}
+
+
+def _shares(stayed: Counts, total: Counts) -> Floats:
+    return np.where(total > 0, stayed / np.where(total > 0, total, 1), np.nan)
+
+
+def with_none(shares: Floats) -> list[list[float | None]]:
+    """Write shares as lists; None where one is not known."""
+    return [[None if np.isnan(share) else float(share) for share in row] for row in shares]
 
 
 def over_each_cell(per_participant: list[list[float | None]]) -> StayPanel:

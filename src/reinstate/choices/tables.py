@@ -1,31 +1,43 @@
-"""Choices from a table on disk, checked row by row.
+"""Choices from a table, checked row by row.
 
-It is a CSV file (commas, semicolons or tabs) or a Parquet file with a header and one row per
-episode:
+It is a CSV file (commas, semicolons or tabs; also compressed, .csv.gz), a Parquet file, a data
+frame or a dict of columns, with one row per episode:
 
     participant, session, episode, cued, cue_episode, action, state, reward
 
 Actions and states may be any two labels; in sorted order they become 0 and 1, and action 0 is taken
 to lead commonly to state 0 (unless `common` says otherwise). Episodes are numbered by any integers
-that grow within a session; cue_episode is such a number, and empty on uncued rows. Without a column
-`session` a participant has one session; without `cued` and `cue_episode` nothing is cued.
+that grow within a session; cue_episode is such a number, and empty on uncued rows.
+
+Without a column `session` a participant has one session; without `episode` the rows of a session
+come in its order, and are numbered from 1; without `cued` and `cue_episode` nothing is cued.
+Without `state`, the column `second_choice` tells it: of its four labels in sorted order, the first
+two belong to one state and the last two to the other.
 """
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from reinstate.choices.columns import UNKNOWN, Column, Problems, is_empty, read_columns
+from reinstate.choices.columns import (
+    UNKNOWN,
+    Column,
+    Origin,
+    Problems,
+    is_empty,
+    origin_of,
+    read_columns,
+)
+from reinstate.choices.layout import COLUMNS, SECOND_CHOICE, own_columns
 from reinstate.choices.model import Choices, Ints
-from reinstate.errors import UserError, nearest
+from reinstate.errors import UserError
 
-COLUMNS = ("participant", "session", "episode", "cued", "cue_episode", "action", "state", "reward")
-OPTIONAL = ("session", "cued", "cue_episode")
-ABSENT = {"session": "1", "cue_episode": ""}  # what each row then has
+__all__ = ["COLUMNS", "ChoiceTable", "read_choices"]
+
 BINARY = {"0": 0, "1": 1, "false": 0, "true": 1}
+SIGNED = {"-1": 0, "1": 1}
 
 
 class ChoiceTable(NamedTuple):
@@ -37,70 +49,57 @@ class ChoiceTable(NamedTuple):
     states: list[str]  # in the order of the actions that commonly lead there
     skipped: int
     bad_rows: list[str]  # the first of those skipped, with reasons
+    origin: Origin = Origin("the table", in_memory=True)
 
 
 def read_choices(
-    path: Path,
+    source: Any,
     columns: Mapping[str, str] | None = None,
     common: Mapping[str, str] | None = None,
     skip_bad: bool = False,
+    signed_rewards: bool = False,
 ) -> ChoiceTable:
-    """Read and check a table.
+    """Read and check a table: a path, a data frame, or a dict of columns.
 
-    `columns` maps our names to the file's ({"action": "choice1"}), `common` an action's label to
+    `columns` maps our names to the table's ({"action": "choice1"}), `common` an action's label to
     the state that it commonly leads to. Bad rows raise a UserError that names them; `skip_bad`
-    drops them instead, and an episode that followed a dropped one has no predecessor.
+    drops them instead, and an episode that followed a dropped one has no predecessor. Rewards are
+    0 and 1; with `signed_rewards` they are −1 and 1.
     """
-    found, problems = read_columns(path)
-    own = _own_columns(path, found, dict(columns or {}))
-    actions, action = _two_labels(path, own["action"], problems)
-    states, state = _two_labels(path, own["state"], problems)
-    if _crossed(actions, states, dict(common or {})):
+    found, problems = read_columns(source)
+    origin = origin_of(source)
+    own = own_columns(origin, found, dict(columns or {}))
+    actions, action = _two_labels(origin, own["action"], problems)
+    states, state = _states(origin, own, problems)
+    if _crossed(origin, actions, states, dict(common or {})):
         states, state = states[::-1], 1 - state
-    reward = problems.decode(own["reward"], _binary, "0 or 1")
-    episode = problems.decode(own["episode"], _integer, "a whole number")
+    reward = _rewards(origin, own["reward"], problems, signed_rewards)
     participants, participant = _named(own["participant"], problems)
     _, session = _named(own["session"], problems)
     cued, cue = _cues(own, problems)
-    table = Choices(participant, session, episode, cued, cue, action, state, reward)
+    table = Choices(participant, session, participant, cued, cue, action, state, reward)
+    table = table._replace(episode=_episodes(own, table, problems))
     table = _renumber(table, problems)
     good = problems.good
     if not good.all() and not skip_bad:
-        raise UserError(_complaint(path, problems))
+        raise UserError(_complaint(origin, problems))
     if not good.any():
-        raise UserError(f"{path} has no good row: {'; '.join(problems.shown())}")
+        raise UserError(f"{origin.name} has no good row: {'; '.join(problems.shown())}")
     kept = Choices._make(column[good] for column in table)
     present, codes = np.unique(kept.participant, return_inverse=True)
     names = [participants[p] for p in present]
     kept = kept._replace(participant=codes)
-    return ChoiceTable(kept, names, actions, states, int((~good).sum()), problems.shown())
+    bad = int((~good).sum())
+    return ChoiceTable(kept, names, actions, states, bad, problems.shown(), origin)
 
 
-def _complaint(path: Path, problems: Problems) -> str:
+def _complaint(origin: Origin, problems: Problems) -> str:
     bad, rows = int((~problems.good).sum()), len(problems.reason)
     shown = problems.shown()
     more = [f"and {bad - len(shown)} more"] if bad > len(shown) else []
-    heading = f"{bad} of {rows} rows in {path} are bad: mend them, or drop them with --skip-bad"
+    drop = f"mend them, or drop them with {origin.option('skip_bad')}"
+    heading = f"{bad} of {rows} rows in {origin.name} are bad: {drop}"
     return "\n  ".join([heading, *shown, *more])
-
-
-def _own_columns(
-    path: Path, there: dict[str, Column], renamed: dict[str, str]
-) -> dict[str, Column]:
-    for name in renamed:
-        if name not in COLUMNS:
-            raise UserError(nearest("column", name, COLUMNS))
-    wanted = {name: renamed.get(name, name) for name in COLUMNS}
-    for name, theirs in wanted.items():
-        if theirs not in there and (name in renamed or name not in OPTIONAL):
-            raise UserError(
-                f"{path} has no column {theirs!r} for {name}: it has {', '.join(there)};"
-                f" say which is meant, such as --columns {name}={next(iter(there), 'NAME')}"
-            )
-    own = {n: there[w]._replace(name=n) for n, w in wanted.items() if w in there}
-    same = np.zeros(len(own["action"].code), np.int64)
-    absent = {name: Column(name, [label], same) for name, label in ABSENT.items()}
-    return absent | own
 
 
 def _tidy(label: str) -> str:
@@ -132,18 +131,58 @@ def _named(column: Column, problems: Problems) -> tuple[list[str], Ints]:
     return labels, _codes(column, labels, "a name or a number", problems)
 
 
-def _two_labels(path: Path, column: Column, problems: Problems) -> tuple[list[str], Ints]:
-    """Encode the two commonest labels in sorted order; rows with any other are bad."""
+def _commonest(column: Column, problems: Problems, count: int) -> list[str]:
+    """Return the labels that most good rows have, in sorted order."""
     rows = np.bincount(column.code[problems.good], minlength=len(column.labels))
     total: Counter[str] = Counter()
     for label, n in zip(column.labels, rows.tolist(), strict=True):
         if n and not is_empty(label):
             total[_tidy(label)] += n
-    labels = _in_order({label for label, _ in total.most_common(2)})
+    return _in_order({label for label, _ in total.most_common(count)})
+
+
+def _two_labels(origin: Origin, column: Column, problems: Problems) -> tuple[list[str], Ints]:
+    """Encode the two commonest labels in sorted order; rows with any other are bad."""
+    labels = _commonest(column, problems, 2)
     if len(labels) < 2:
         only = f"only the value {labels[0]!r}" if labels else "no value"
-        raise UserError(f"column {column.name} of {path} has {only}: a choice model needs two")
+        table = f"column {column.name} of {origin.name}"
+        raise UserError(f"{table} has {only}: a choice model needs two")
     return labels, _codes(column, labels, f"{labels[0]!r} or {labels[1]!r}", problems)
+
+
+def _states(origin: Origin, own: dict[str, Column], problems: Problems) -> tuple[list[str], Ints]:
+    """Encode the second stage, from its own column or from the choice that was made there."""
+    if "state" in own:
+        return _two_labels(origin, own["state"], problems)
+    column = own[SECOND_CHOICE]
+    labels = _commonest(column, problems, 4)
+    for numbers in (["0", "1", "2", "3"], ["1", "2", "3", "4"]):
+        labels = numbers if set(labels) <= set(numbers) else labels  # an option may be unused
+    if len(labels) != 4:
+        raise UserError(
+            f"column {SECOND_CHOICE} of {origin.name} has {len(labels)} values: without a column"
+            " state it needs four, two for each state in sorted order"
+        )
+    option = _codes(column, labels, ", ".join(map(repr, labels)), problems)
+    state = np.where(option == UNKNOWN, UNKNOWN, option // 2)
+    return ["/".join(labels[:2]), "/".join(labels[2:])], state
+
+
+def _rewards(origin: Origin, column: Column, problems: Problems, signed: bool) -> Ints:
+    if signed:
+        return problems.decode(column, lambda label: SIGNED.get(_tidy(label)), "-1 or 1")
+    expected = "0 or 1"
+    if any(_tidy(label) == "-1" for label in column.labels):
+        expected += f" (for -1 and 1 there is {origin.option('signed_rewards')})"
+    return problems.decode(column, _binary, expected)
+
+
+def _episodes(own: dict[str, Column], table: Choices, problems: Problems) -> Ints:
+    """Return the episodes' numbers; without a column, 1, 2, … in the order of a session's rows."""
+    if "episode" in own:
+        return problems.decode(own["episode"], _integer, "a whole number")
+    return _ranks(_session_of(table), np.arange(len(table.action))) + 1
 
 
 def _codes(column: Column, labels: list[str], expected: str, problems: Problems) -> Ints:
@@ -151,16 +190,16 @@ def _codes(column: Column, labels: list[str], expected: str, problems: Problems)
     return problems.decode(column, lambda label: code.get(_tidy(label)), expected)
 
 
-def _crossed(actions: list[str], states: list[str], common: dict[str, str]) -> bool:
+def _crossed(origin: Origin, actions: list[str], states: list[str], common: dict[str, str]) -> bool:
     """Tell whether the first action commonly leads to the second state."""
-    crossed = set()
+    crossed, flag = set(), "common" if origin.in_memory else "--common"
     for action, state in common.items():
         for kind, label, known in (("action", action, actions), ("state", state, states)):
             if label not in known:
-                raise UserError(f"--common names the {kind} {label!r}: the file has {known}")
+                raise UserError(f"{flag} names the {kind} {label!r}: the table has {known}")
         crossed.add(actions.index(action) != states.index(state))
     if len(crossed) > 1:
-        raise UserError(f"--common pairs both actions with the same state: {common}")
+        raise UserError(f"{flag} pairs both actions with the same state: {common}")
     return crossed == {True}
 
 
@@ -187,16 +226,10 @@ def _renumber(table: Choices, problems: Problems) -> Choices:
     Bad rows are numbered too: when dropped they leave a gap, after which none has a predecessor.
     """
     number, cue_number = table.episode, table.cue_episode
-    # One number per session; labels without a meaning count as one more.
-    person, session = (np.maximum(c, -1) + 1 for c in (table.participant, table.session))
-    group = person * (session.max() + 1) + session
+    group, row = _session_of(table), np.arange(len(number))
     # A row without a readable episode number keeps its place in the file.
-    row = np.arange(len(number))
     before = np.maximum.accumulate(np.where(number != UNKNOWN, row, 0))
-    order = np.lexsort((row, number[before], group))
-    new = np.diff(group[order], prepend=-1) != 0
-    rank = np.empty(len(row), np.int64)
-    rank[order] = row - np.maximum.accumulate(np.where(new, row, 0))
+    rank = _ranks(group, number[before])
 
     values, place = np.unique(number, return_inverse=True)
     cue_place = np.minimum(np.searchsorted(values, cue_number), len(values) - 1)
@@ -218,6 +251,22 @@ def _renumber(table: Choices, problems: Problems) -> Choices:
             lambda r: f"cue_episode is {cue_number[r]}: this session has no such good row",
         )
     return table._replace(episode=rank, cue_episode=np.where(table.cued, rank[target], -1))
+
+
+def _session_of(table: Choices) -> Ints:
+    """Return one number per session; labels without a meaning count as one more."""
+    person, session = (np.maximum(c, -1) + 1 for c in (table.participant, table.session))
+    return person * (session.max(initial=0) + 1) + session
+
+
+def _ranks(group: Ints, number: Ints) -> Ints:
+    """Count 0, 1, … through each group in the order of its numbers, and of rows where equal."""
+    row = np.arange(len(group))
+    order = np.lexsort((row, number, group))
+    new = np.diff(group[order], prepend=-1) != 0
+    rank = np.empty(len(row), np.int64)
+    rank[order] = row - np.maximum.accumulate(np.where(new, row, 0))
+    return rank
 
 
 def _find(wanted: Ints, good: np.ndarray, key: Ints) -> Ints:

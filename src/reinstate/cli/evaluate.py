@@ -6,14 +6,18 @@ from typing import Annotated
 
 from reinstate import devices
 from reinstate.analysis.results import Scores
+from reinstate.choices.model import from_record
 from reinstate.cli.shared import NewFile, RunFolder, Verb, shown
 from reinstate.cli.tables import print_agents, say, say_next
+from reinstate.errors import UserError
 from reinstate.files import require_new, write_json
+from reinstate.runs.choice_fits import write_choices
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import open_run, write_record
 from reinstate.runs.shipped import find_run, is_shipped
 from reinstate.settings import Settings
+from reinstate.tasks.two_step import EpisodicTwoStep
 
 OwnInt = Annotated[int | None, shown("INT", "the run's own")]
 
@@ -28,6 +32,7 @@ class Evaluate(Verb):
       reinstate evaluate runs/five
       reinstate evaluate runs/five --record steps.npz
       reinstate evaluate runs/five --epochs 1000 --out longer.json
+      reinstate evaluate two-step/epl2rl --choices agent.csv
     """
 
     run: RunFolder
@@ -42,21 +47,30 @@ class Evaluate(Verb):
     """Also write the verdict to this new file."""
     record: NewFile = None
     """Also write every step (context, exposure, action, reward, gates, …) to this new .npz file."""
+    choices: NewFile = None
+    """Also write what was chosen in the two-step task to this new .csv file, for fit-choices."""
 
     def do(self, command: str) -> Scores:
         run = find_run(self.run)
         experiment, agent, own = open_run(run.path)
         settings = self._changed(own)
-        for path, flag in ((self.out, "--out"), (self.record, "--record")):
-            if path:
-                require_new(path, flag)
+        for name in ("out", "record", "choices"):
+            if path := getattr(self, name):
+                require_new(path, f"--{name}")
+        if self.choices and not isinstance(settings.task, EpisodicTwoStep):
+            raise UserError(f"--choices is for the two-step task: {self.run} plays another")
         devices.use_all_cores()
         evaluator = Evaluator(experiment, agent, settings)
         state, is_own = evaluator.load(run, self.checkpoint), self._is_own(own)
         with Reporter().working(f"{agent}: judging with frozen weights"):
             verdict = evaluator.judge_run(run, state) if is_own else evaluator.verdict(state)
+        if self.record or self.choices:
+            record = evaluator.record(state)
         if self.record:
-            write_record(self.record, evaluator.record(state))
+            write_record(self.record, record)
+        if self.choices:
+            seeds = [f"{agent}-{seed}" for seed in settings.seed_range]
+            write_choices(self.choices, from_record(record), seeds)
         for path in (run.evaluation_path if is_own and not is_shipped(run) else None, self.out):
             if path:
                 write_json(path, verdict)
@@ -66,6 +80,9 @@ class Evaluate(Verb):
         run = find_run(self.run)
         experiment, agent, own = open_run(run.path)
         print_agents(experiment, {agent: {**result}})
+        if self.choices:
+            say_next(["reinstate", "fit-choices", self.choices], "see which strategies it follows")
+            return
         if is_shipped(run):
             say_next(["reinstate", "watch", experiment.name, self.run], "watch it play")
             return

@@ -8,13 +8,13 @@ from tyro.conf import Positional
 
 from reinstate.choices.documents import ChoiceFit
 from reinstate.choices.likelihood import PRIOR_SD
-from reinstate.choices.model import NAMES
-from reinstate.choices.participants import interval_and_p
-from reinstate.cli.shared import Flag, Verb, shown
+from reinstate.choices.posterior import require_arviz
+from reinstate.choices.summary import data_lines, tables
+from reinstate.cli.shared import Flag, NewFile, Verb, shown
 from reinstate.cli.tables import print_table, say, say_next
 from reinstate.errors import UserError, require_positive
-from reinstate.files import require_empty
-from reinstate.runs.choice_fits import fit_file, save_fit
+from reinstate.files import require_empty, require_new
+from reinstate.runs.choice_fits import fit_beside, fit_choices, label_of
 from reinstate.runs.progress import Reporter
 from reinstate.settings import require_seed
 
@@ -34,14 +34,15 @@ class FitChoices(Verb):
 
       participant   who played: any name or number
       session       within a participant; without this column each has one session
-      episode       whole numbers that grow within a session
+      episode       whole numbers that grow within a session; without it, rows are in order
       cued          1 or true where the cue of an earlier episode is shown again
       cue_episode   the number of that episode, in the same session; empty where not cued
       action        the first-stage choice: any two labels
-      state         the second stage reached: any two labels
+      state         the second stage reached: any two labels; or else second_choice, of four
       reward        0 or 1
 
-    Without cued and cue_episode it is the classic task.
+    Without cued and cue_episode it is the classic task. hBayesDM's subjID, level1_choice and
+    level2_choice are understood.
 
     A logistic regression weighs what choices follow, in uncued and in cued episodes separately:
 
@@ -57,6 +58,7 @@ class FitChoices(Verb):
       reinstate example-choices choices.csv
       reinstate fit-choices choices.csv
       reinstate fit-choices theirs.csv --columns action=choice1 reward=win --common left=pink
+      reinstate fit-choices people.csv --beside agent.csv
     """
 
     file: Annotated[Path, Positional, shown("FILE")]
@@ -65,41 +67,72 @@ class FitChoices(Verb):
     """Columns that have other names in the table, such as action=choice1 reward=win."""
     common: Annotated[tuple[str, ...], shown("ACTION=STATE …", "in sorted order")] = ()
     """To which state an action commonly leads, such as left=pink."""
+    signed_rewards: Flag = False
+    """Rewards are -1 and 1."""
     model: Model = "one-back"
     """Hierarchical: people's weights share a group; it needs NumPyro (the extra reinstate[fit])."""
+    compare: Flag = False
+    """Fit rival models too: learned values beside one-back, and no strategy; or hierarchical ones
+    without each strategy (minutes; it needs ArviZ, the extra reinstate[arviz])."""
+    beside: Annotated[tuple[Path, ...], shown("FILE …", "none")] = ()
+    """Show other choices too: tables, such as `reinstate evaluate --choices` writes, or folders of
+    earlier fits. Tables are read like FILE, or else by our names."""
     skip_bad: Flag = False
     """Drop rows that make no sense, and say how many; by default they are named and it stops."""
     prior_sd: float = PRIOR_SD
     """Width of the weak prior that keeps weights finite where a rule has no exception."""
     seed: int = 0
     """Where the hierarchical sampler's random numbers start."""
+    draws: NewFile = None
+    """Also write the hierarchical model's posterior draws to this new NetCDF file, for ArviZ."""
     out: Annotated[Path | None, shown("DIR", "choice-fit/ and FILE's name")] = None
     """New folder for weights.csv, fit.json and figures."""
 
     def do(self, command: str) -> Any:
-        columns, common = pairs("--columns", self.columns), pairs("--common", self.common)
+        how: Any = {"columns": pairs("--columns", self.columns)}
+        how |= {"common": pairs("--common", self.common), "signed_rewards": self.signed_rewards}
+        how |= {"skip_bad": self.skip_bad, "prior_sd": self.prior_sd, "seed": self.seed}
         require_positive(prior_sd=self.prior_sd)
         require_seed(self.seed)
         require_empty(self._folder, "choose another --out")
+        self._check_draws()
         reporter = Reporter()
-        how = (self.model, self.skip_bad, self.prior_sd, self.seed)
         with reporter.working(f"{self.file}: {WORK[self.model]}"):
-            document = fit_file(self.file, columns, common, *how)
-        for warning in document["warnings"]:
-            reporter.note(f"warning: {warning}")
-        save_fit(document, self._folder)
-        return {**document, "out": str(self._folder)}
+            found = fit_choices(self.file, self.model, compare=self.compare, **how)
+        for path in self.beside:
+            with reporter.working(f"{path}: {WORK[self.model]}"):
+                fit_beside(found, path, how)
+        beside = found.document.get("beside", {})
+        for name, document in {"": found.document, **beside}.items():
+            for warning in document["warnings"]:
+                reporter.note(f"warning: {name + ': ' if name else ''}{warning}")
+        found.save(self._folder)
+        if self.draws:
+            found.save_draws(self.draws)
+        return {**found.document, "out": str(self._folder)}
+
+    def _check_draws(self) -> None:
+        if self.draws:
+            if self.model != "hierarchical":
+                raise UserError("--draws needs --model hierarchical: other models have no draws")
+            require_new(self.draws, "--draws")
+            require_arviz()  # before a minute is spent on sampling
 
     def show(self, result: Any) -> None:
-        _print_data(result["data"])
-        _print_weights(result)
+        _print_fit(result)
+        for label, other in result.get("beside", {}).items():
+            say(f"beside it, {label}:")
+            _print_fit(other)
         made = "weights.csv, fit.json, choice-weights.png and stay.png (and .svg)"
         say(f"{made} are in {self._folder}")
-        say_next(["reinstate", "recover-choices", "recovery"], "see how well weights are recovered")
+        if self.draws:
+            say(f"posterior draws are in {self.draws}")
+        again = ["reinstate", "recover-choices", "recovery", "--as-in", self._folder]
+        say_next(again, "see how well as many choices tell weights")
 
     @property
     def _folder(self) -> Path:
-        return self.out or Path("choice-fit") / self.file.stem
+        return self.out or Path("choice-fit") / label_of(self.file)
 
 
 def pairs(flag: str, words: tuple[str, ...]) -> dict[str, str]:
@@ -114,40 +147,8 @@ def pairs(flag: str, words: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _print_data(data: dict[str, Any]) -> None:
-    """Say how much there is, and which state each action is taken to lead to."""
-    things = {n: data[n] for n in ("participants", "sessions", "episodes")}
-    counts = [f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in things.items()]
-    say(f"{', '.join(counts)}, {data['cued']:,} of them cued")
-    led = [f"{a} → {s}" for a, s in zip(data["actions"], data["states"], strict=True)]
-    say(f"taken as common: {', '.join(led)}")
-
-
-def _print_weights(document: ChoiceFit) -> None:
-    """Print one row per weight: mean over participants with its interval, and p, by part."""
-    group, tested = document["group"], document["model"] != "hierarchical"
-    columns = [name for part in group for name in (f"{part} [95%]", "p")[: 1 + tested]]
-    names = dict.fromkeys([*NAMES["cued"], *(name for part in group.values() for name in part)])
-    rows = [
-        [name, *(cell for part in group for cell in _cells(document, part, name)[: 1 + tested])]
-        for name in names
-    ]
-    if not tested:
-        title = "group mean, and where it lies with 95% probability"
-    elif document["data"]["participants"] == 1:
-        title = "weights of the only participant; p of z"
-    else:
-        title = "mean weights over participants; p of Student's t"
-    print_table(title, ["weight"], columns, [row for row in rows if any(row[1:])])
-
-
-def _cells(document: ChoiceFit, part: str, name: str) -> tuple[str, str]:
-    """Write a mean with its interval, and p."""
-    weight = document["group"][part].get(name)
-    if weight is None:
-        return "", ""
-    ci95, p = interval_and_p(document, part, name)
-    mean = f"{weight['mean']:.2f}" + (f" [{ci95[0]:.2f}, {ci95[1]:.2f}]" if ci95 else "")
-    if p is None:
-        return mean, ""
-    return mean, "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+def _print_fit(document: ChoiceFit) -> None:
+    for line in data_lines(document["data"]):
+        say(line)
+    for table in tables(document):
+        print_table(*table)

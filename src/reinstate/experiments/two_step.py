@@ -8,10 +8,11 @@ import numpy as np
 from reinstate.agent import Network
 from reinstate.analysis.exposures import rewards_over_seeds
 from reinstate.analysis.gates import gate_scores
-from reinstate.analysis.results import AgentResults, GateScores, OverSeeds, Scores
+from reinstate.analysis.results import AgentResults, ChoiceWeight, GateScores, Scores
 from reinstate.analysis.verdicts import Region
 from reinstate.baselines.optimum import two_step_optimum
-from reinstate.choices.model import STRATEGIES, from_arrays
+from reinstate.choices.documents import per_participant
+from reinstate.choices.model import STRATEGIES, from_record
 from reinstate.choices.participants import fit_choices
 from reinstate.evaluation import Evaluation, Record
 from reinstate.experiments import claims
@@ -46,9 +47,7 @@ TRIED_IMF = "six stages of training; learned values; no perseveration in the mod
 
 def judge(world: EpisodicTwoStep, record: Record) -> Scores:
     reward = np.asarray(record.reward).sum(axis=-1)  # (seeds, epochs, episodes)
-    cue = np.asarray(record.trace.cue_episode)[..., 0]
-    choices = from_arrays(record.action[..., 0], record.trace.state[..., 1], reward, cue >= 0, cue)
-    fitted: Any = fit_choices(choices)
+    fitted: Any = fit_choices(from_record(record))
     del fitted["rows"]  # the weights of every seed are in the group too
     scores: Scores = {
         "reward": rewards_over_seeds(reward),
@@ -121,16 +120,16 @@ def _strategies(group: dict[str, Any]) -> list[Check]:
     return found
 
 
-def _share(weights: dict[str, OverSeeds], name: str) -> Any:
+def _share(weights: dict[str, ChoiceWeight], name: str) -> Any:
     """Return a strategy's weight over the largest, in size, of the same seed and episodes."""
-    all_of = {n: np.array(weights[n]["per_seed"], float) for n in STRATEGIES if n in weights}
-    return claims.ratio(all_of[name], np.max(np.abs(list(all_of.values())), axis=0), 0.0)
+    each = {n: np.array(per_participant(weights[n])) for n in STRATEGIES if n in weights}
+    return claims.ratio(each[name], np.max(np.abs(list(each.values())), axis=0), 0.0)
 
 
-def _episodic_above_all(weights: dict[str, OverSeeds]) -> Check:
+def _episodic_above_all(weights: dict[str, ChoiceWeight]) -> Check:
     """Ours: the paper does not rank the strategies."""
-    episodic = np.array(weights["EMB"]["per_seed"], float)
-    others = np.max([weights[name]["per_seed"] for name in STRATEGIES if name != "EMB"], axis=0)
+    episodic = np.array(per_participant(weights["EMB"]))
+    others = np.max([per_participant(weights[n]) for n in STRATEGIES if n != "EMB"], axis=0)
     text = "EMB is epl2rl's largest weight on cued episodes (lead over the next)"
     return claims.claim(text, episodic - others, Region(low=0.0), "more than 0")
 

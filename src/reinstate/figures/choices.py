@@ -1,6 +1,7 @@
 """Charts of the choice model: weights of strategies, stay probabilities, recovery."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 from reinstate.analysis.results import Results
@@ -27,6 +28,7 @@ TITLES = {
 COMPANION_LABEL = "Ritter et al., CogSci 2018"
 ZERO, CHANCE = [Line("", 0.0)], [Line("", 0.5)]
 WIDTH = 0.6  # of a category that series share
+GROUPS = tuple(COLOURS[name] for name in ("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"))
 
 
 def choice_weights(results: Results) -> list[Chart]:
@@ -34,9 +36,9 @@ def choice_weights(results: Results) -> list[Chart]:
     return _weights(_agents(results), "seeds")
 
 
-def fitted_weights(document: ChoiceFit) -> list[Chart]:
-    """Show the weights of participants, from the document of `fit_choices`."""
-    return _weights(_participants(document), "participants")
+def fitted_weights(documents: Mapping[str, ChoiceFit]) -> list[Chart]:
+    """Show the weights of participants, from documents of `fit_choices` by their labels."""
+    return _weights(_participants(documents), "participants")
 
 
 def stay(results: Results) -> list[Chart]:
@@ -44,9 +46,9 @@ def stay(results: Results) -> list[Chart]:
     return _stay(_agents(results), "seeds", companion=True)
 
 
-def fitted_stay(document: ChoiceFit) -> list[Chart]:
+def fitted_stay(documents: Mapping[str, ChoiceFit]) -> list[Chart]:
     """Show stay probabilities of participants, who may have played another design."""
-    return _stay(_participants(document), "participants", companion=False)
+    return _stay(_participants(documents), "participants", companion=False)
 
 
 def _agents(results: Results) -> list[ShownAgent]:
@@ -54,14 +56,18 @@ def _agents(results: Results) -> list[ShownAgent]:
     return [agent._replace(scores=at(agent.scores, "choices")) for agent in shown_agents(results)]
 
 
-def _participants(document: ChoiceFit) -> list[ShownAgent]:
+def _participants(documents: Mapping[str, ChoiceFit]) -> list[ShownAgent]:
     """Give weights of a single participant the intervals of the fit itself."""
-    group = {
-        part: {n: {**w, "ci95": interval_and_p(document, part, n)[0]} for n, w in weights.items()}
-        for part, weights in document["group"].items()
-    }
-    fit: Any = {**document, "group": group}
-    return [ShownAgent("", "participants", COLOURS["epl2rl"], fit)]
+    colours = dict(zip(documents, cycle(GROUPS), strict=False))
+    shown = []
+    for label, document in documents.items():
+        group = {
+            part: {n: {**w, "ci95": interval_and_p(document, part, n)[0]} for n, w in own.items()}
+            for part, own in document["group"].items()
+        }
+        fit: Any = {**document, "group": group}
+        shown.append(ShownAgent("", label, colours[label], fit))
+    return shown
 
 
 def _weights(fitted: Sequence[ShownAgent], people: str) -> list[Chart]:
@@ -70,7 +76,7 @@ def _weights(fitted: Sequence[ShownAgent], people: str) -> list[Chart]:
         series: list[Series] = []
         for agent in fitted:
             group = at(agent.scores, "group", part)
-            places = {float(place): at(group, name) for place, name in enumerate(names)}
+            places = {float(place): _weight(group, name) for place, name in enumerate(names)}
             series += points(agent.label, agent.colour, places)
         short = [SHORT.get(name, name) for name in names]
         of = f"{part} episodes"
@@ -78,9 +84,19 @@ def _weights(fitted: Sequence[ShownAgent], people: str) -> list[Chart]:
     return sharing_y(charts)
 
 
+def _weight(group: object, name: str) -> Any:
+    """Return a weight as series know it: what they call seeds are participants here."""
+    found = at(group, name)
+    if not isinstance(found, Mapping):
+        return None
+    return {**found, "per_seed": found.get("per_participant", found.get("per_seed"))}
+
+
 def _stay(fitted: Sequence[ShownAgent], people: str, companion: bool) -> list[Chart]:
     places = [float(place) for place in range(len(ORDER))]
     names = [name.replace("-", " ") for name in ORDER]
+    if not companion:  # beside other charts, a long word would run into the next
+        names = [name.replace("unrewarded", "not rewarded") for name in names]
     looks: Any = {"marker": "ring", "detail": "read off a figure, ± .02"}
     charts = []
     for panel in PANELS:
@@ -90,6 +106,10 @@ def _stay(fitted: Sequence[ShownAgent], people: str, companion: bool) -> list[Ch
             summary = {"mean": at(found, "mean"), "ci95": at(found, "ci95")}
             summary["per_seed"] = at(found, "per_participant")
             series += curve(agent.label, agent.colour, summary, places)
+            predicted = at(agent.scores, "stay_predicted", panel)
+            model = {"mean": at(predicted, "mean"), "ci95": at(predicted, "ci95")}
+            named = f"{agent.label}, by the model"
+            series += curve(named, agent.colour, model, places, marker="ring")
         if series and companion:
             series.append(Series(COMPANION_LABEL, BLACK, places, COMPANION[panel], **looks))
         rest: Any = {"of": TITLES[panel], "lines": CHANCE, "include": [0.0, 1.0]}
@@ -120,7 +140,7 @@ def weights_in_training(results: Results) -> list[Chart]:
         }
         series: list[Series] = []
         for name in model.STRATEGIES:
-            weights = {epoch: at(group, name) for epoch, group in milestones.items()}
+            weights = {epoch: _weight(group, name) for epoch, group in milestones.items()}
             series += points(name, STRATEGIES[name], weights)
         charts.append(Chart(*TRAINING, series, of=agent.label, lines=ZERO, note=note))
     return sharing_y(charts)

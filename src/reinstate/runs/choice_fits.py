@@ -1,7 +1,7 @@
-"""Fits of choices from a file, and the folder that holds them.
+"""Choices fitted, from wherever they come; and the folder and the tables that hold them.
 
 OUT/weights.csv           one row per participant, part (uncued, cued) and weight
-OUT/fit.json              the same with fits, group, stay probabilities and warnings
+OUT/fit.json              the same with fits, group, models compared, stay probabilities, warnings
 OUT/choice-weights.png    and .svg
 OUT/stay.png              and .svg
 """
@@ -12,26 +12,165 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from reinstate.choices.documents import ROW, ChoiceFit, Recovery
+from reinstate.choices.columns import PARQUET
+from reinstate.choices.documents import ROW, ChoiceFit, Recovery, WeightRow
+from reinstate.choices.fitted import fit_table
 from reinstate.choices.likelihood import PRIOR_SD
-from reinstate.choices.participants import fit_choices, require_model
-from reinstate.choices.simulated import simulate
+from reinstate.choices.model import Choices
+from reinstate.choices.participants import require_model
+from reinstate.choices.posterior import Posterior, save_draws
+from reinstate.choices.simulated import RATES, Design, design_of, recovery, simulate
+from reinstate.choices.summary import summary
 from reinstate.choices.tables import COLUMNS, ChoiceTable, read_choices
+from reinstate.errors import UserError, require_positive
+from reinstate.figures import choices as charts
 from reinstate.figures import mpl
-from reinstate.figures.choices import fitted_stay, fitted_weights, recovery
-from reinstate.files import require_empty, write_atomically, write_json
+from reinstate.files import read_json, require_empty, write_atomically, write_json
 from reinstate.runs.provenance import provenance
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 EXAMPLE = {"IMF": 0.3, "IMB": 1.2, "EMF": 0.2, "EMB": 1.0, "bias": 0.1, "perseveration": 0.3}
 
 
+def fit_choices(
+    data: Any,
+    model: str = "one-back",
+    *,
+    columns: Mapping[str, str] | None = None,
+    common: Mapping[str, str] | None = None,
+    signed_rewards: bool = False,
+    skip_bad: bool = False,
+    compare: bool = False,
+    prior_sd: float = PRIOR_SD,
+    seed: int = 0,
+) -> "FittedChoices":
+    """Find the strategies that explain choices in the two-step task.
+
+    `data` is the path of a table, a data frame, a dict of columns (see `reinstate.choices.tables`),
+    or `Choices`. `model` is one-back, learned or hierarchical. `columns` maps our names to those of
+    the table, `common` an action to the state that it commonly leads to; rewards are 0 and 1, or −1
+    and 1 with `signed_rewards`. `skip_bad` drops rows that make no sense; `compare` fits rival
+    models too. `prior_sd` is the weak prior of maximum likelihood, `seed` the sampler's.
+    """
+    require_model(model)
+    require_positive(prior_sd=prior_sd)
+    table = _table(data, columns, common, skip_bad, signed_rewards)
+    document, posteriors = fit_table(table, model, prior_sd, seed, compare)
+    return FittedChoices(cast(ChoiceFit, {**document, **provenance()}), posteriors)
+
+
+def _table(data: Any, *how: Any) -> ChoiceTable:
+    if not isinstance(data, Choices):
+        return read_choices(data, *how)
+    names = [str(code) for code in range(int(data.participant.max(initial=-1)) + 1)]
+    return ChoiceTable(data, names, ["0", "1"], ["0", "1"], 0, [])
+
+
+class FittedChoices(Mapping[str, Any]):
+    """Fitted choices: what was found, to read, to plot and to save.
+
+    It is also a mapping, of everything that fit.json holds: `found["group"]["cued"]["EMB"]`.
+    """
+
+    def __init__(self, document: ChoiceFit, posteriors: list[Posterior] | None = None) -> None:
+        self.document = document
+        self.posteriors = posteriors or []
+
+    def __getitem__(self, name: str) -> Any:
+        return cast(Any, self.document)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.document)
+
+    def __len__(self) -> int:
+        return len(self.document)
+
+    def __repr__(self) -> str:
+        data = self.document["data"]
+        played = f"{data['participants']} participants, {data['episodes']:,} episodes"
+        return f"<FittedChoices: {self.document['model']}, {played}>"
+
+    @property
+    def label(self) -> str:
+        """What figures call these participants."""
+        file = self.document["data"]["file"]
+        return label_of(Path(file)) if file else "participants"
+
+    @property
+    def participants(self) -> list[WeightRow]:
+        """One row per participant, part and weight; `pandas.DataFrame` takes them as they are."""
+        group = {"group mean", "group sd"} if self.document["model"] == "hierarchical" else set()
+        return [row for row in self.document["rows"] if row["participant"] not in group]
+
+    def summary(self) -> str:
+        """Return weights, models compared and stay probabilities as text."""
+        return summary(self.document)
+
+    def plot(self, beside: "Mapping[str, FittedChoices] | None" = None) -> "Figure":
+        """Draw weights and stay probabilities, perhaps beside those of others, by their names."""
+        others = {name: other.document for name, other in (beside or {}).items()}
+        every = {self.label: self.document, **self.document.get("beside", {}), **others}
+        return mpl.draw([*charts.fitted_weights(every), *charts.fitted_stay(every)])
+
+    def save(self, out: str | Path) -> None:
+        """Write fit.json, weights.csv and the figures into a new folder, as the command does."""
+        save_fit(self.document, Path(out), self.label)
+
+    def save_draws(self, path: str | Path) -> None:
+        """Write the hierarchical model's posterior draws as NetCDF, for ArviZ."""
+        if not self.posteriors:
+            raise UserError("only the hierarchical model has posterior draws: choose that model")
+        save_draws(self.posteriors, Path(path))
+
+    def recovery(self, seed: int = 0) -> Recovery:
+        """Simulate as much as was played here, with known weights, and fit it by the same model."""
+        model, design = self.document["model"], self.document["data"]["design"]
+        return recovery(seed=seed, model=model, alpha=RATES[model], **design)
+
+
+def fit_beside(found: FittedChoices, path: Path, how: Mapping[str, Any]) -> None:
+    """Add to a document another fit by the same model, for its figures to show.
+
+    `path` is a table, read with the same options or else by our own names, or an earlier fit.
+    """
+    model = found.document["model"]
+    if path.is_dir() or path.suffix == ".json":
+        other = read_fit(path)
+        if other["model"] != model:
+            raise UserError(f"{path} is fitted by the {other['model']} model, not by {model}")
+    else:
+        try:
+            other = fit_choices(path, model, **how).document
+        except UserError as error:
+            plain = {name: how[name] for name in ("skip_bad", "prior_sd", "seed") if name in how}
+            try:
+                other = fit_choices(path, model, **plain).document
+            except UserError:
+                raise error from None
+    beside = found.document.setdefault("beside", {})
+    label, taken = label_of(path), {*beside, found.label}
+    if label in taken:
+        label = next(f"{label} ({n})" for n in count(2) if f"{label} ({n})" not in taken)
+    beside[label] = cast(ChoiceFit, {n: v for n, v in other.items() if n != "beside"})
+
+
+def label_of(path: Path) -> str:
+    """Name a table or a fit by its file or folder."""
+    while path.suffix in (".gz", ".csv", ".txt", ".tsv", *PARQUET):
+        path = path.with_suffix("")
+    return path.parent.name if path.name == "fit.json" else path.name
+
+
 def fit_file(
-    path: Path,
+    path: str | Path,
     columns: Mapping[str, str] | None = None,
     common: Mapping[str, str] | None = None,
     model: str = "one-back",
@@ -39,45 +178,38 @@ def fit_file(
     prior_sd: float = PRIOR_SD,
     seed: int = 0,
 ) -> ChoiceFit:
-    """Fit a table of choices; the arguments are those of `read_choices` and `fit_choices`."""
-    require_model(model)
-    table = read_choices(path, columns, common, skip_bad)
-    document = fit_choices(table.choices, model, table.participants, prior_sd, seed)
-    document["warnings"] = _warnings(table) + document["warnings"]
-    sessions = np.unique(np.stack([table.choices.participant, table.choices.session]), axis=1)
-    data = {
-        "file": str(path),
-        "participants": len(table.participants),
-        "sessions": sessions.shape[1],
-        "episodes": len(table.choices.action),
-        "cued": int(table.choices.cued.sum()),
-        "actions": table.actions,
-        "states": table.states,
-        "skipped": table.skipped,
-        "bad_rows": table.bad_rows,
-    }
-    return cast(ChoiceFit, {"data": data, **document, **provenance()})
+    """Fit a table of choices, and return the document alone; see `fit_choices`."""
+    how: Any = {"columns": columns, "common": common, "skip_bad": skip_bad}
+    return fit_choices(path, model, prior_sd=prior_sd, seed=seed, **how).document
 
 
-def _warnings(table: ChoiceTable) -> list[str]:
-    found = [f"skipped {table.skipped} bad rows"] if table.skipped else []
-    common = float(np.mean(table.choices.action == table.choices.state))
-    if common < 0.5:
-        first, other = table.actions[0], table.states[1]
-        found.append(
-            f"actions lead to their common state in only {common:.0%} of episodes: if {first}"
-            f" commonly leads to {other}, say so (--common {first}={other})"
-        )
-    return found
-
-
-def save_fit(document: ChoiceFit, out: Path) -> None:
-    """Write all the files of a fit, or none."""
+def save_fit(document: ChoiceFit, out: Path, label: str = "participants") -> None:
+    """Write all the files of a fit, or none; figures also show the fits `beside` it."""
+    every = {label: document, **document.get("beside", {})}
     with _all_or_nothing(out) as folder:
         write_json(folder / "fit.json", document)
         write_tidy(document, folder / "weights.csv")
-        mpl.save(fitted_weights(document), folder / "choice-weights")
-        mpl.save(fitted_stay(document), folder / "stay")
+        mpl.save(charts.fitted_weights(every), folder / "choice-weights")
+        mpl.save(charts.fitted_stay(every), folder / "stay")
+
+
+def read_fit(path: Path) -> ChoiceFit:
+    """Read the fit.json of a folder, or a file of that kind."""
+    file = path / "fit.json" if path.is_dir() else path
+    document = read_json(file)
+    if not isinstance(document, dict) or not {"model", "data", "group", "stay"} <= document.keys():
+        raise UserError(f"{file} is no fit of choices: name what reinstate fit-choices left")
+    return cast(ChoiceFit, document)
+
+
+def read_design(path: Path) -> Design:
+    """Take the design of a table of choices, or of the folder of its fit."""
+    if path.is_dir() or path.suffix == ".json":
+        design = read_fit(path)["data"].get("design")
+        if not isinstance(design, dict) or design.keys() != {*Design._fields}:
+            raise UserError(f"{path} is of an earlier version: name the table, or fit it again")
+        return Design(**design)
+    return design_of(read_choices(path).choices)
 
 
 def save_recovery(document: Recovery, out: Path) -> None:
@@ -85,7 +217,7 @@ def save_recovery(document: Recovery, out: Path) -> None:
     with _all_or_nothing(out) as folder:
         write_json(folder / "recovery.json", document)
         write_tidy(document, folder / "recovery.csv")
-        mpl.save(recovery(document), folder / "recovery")
+        mpl.save(charts.recovery(document), folder / "recovery")
 
 
 @contextmanager
@@ -120,20 +252,30 @@ def _write_csv(path: Path, header: Sequence[str], rows: list[list[Any]]) -> None
     write_atomically(path, text.getvalue().encode())
 
 
+def write_choices(path: Path, choices: Choices, participants: Sequence[str]) -> None:
+    """Write choices as a table that `read_choices` reads."""
+    _write_csv(path, COLUMNS, table_rows(choices, participants))
+
+
+def table_rows(choices: Choices, participants: Sequence[str]) -> list[list[Any]]:
+    """Return one row per episode, in the order of `COLUMNS`; sessions and episodes start at 1."""
+    c, names = choices, [participants[code] for code in choices.participant]
+    cue = ["" if e < 0 else int(e) + 1 for e in c.cue_episode]
+    columns = names, c.session + 1, c.episode + 1, c.cued.astype(int), cue, c.action, c.state
+    listed = [np.asarray(column, object).tolist() for column in (*columns, c.reward)]
+    return [list(row) for row in zip(*listed, strict=True)]
+
+
 def example_rows(seed: int = 0) -> list[list[Any]]:
     """Simulate the documented example: 4 participants with 3 sessions of 100 episodes each."""
     rng = np.random.default_rng(seed)
     rows = []
     for person in range(4):
         weights = {name: w + 0.3 * rng.standard_normal() for name, w in EXAMPLE.items()}
-        c = simulate(weights, sessions=3, seed=(seed, person))
-        cue = ["" if e < 0 else int(e) + 1 for e in c.cue_episode]
-        columns = c.session + 1, c.episode + 1, c.cued.astype(int), cue, c.action, c.state, c.reward
-        listed = [np.asarray(column, object).tolist() for column in columns]
-        rows += [[f"p{person + 1}", *row] for row in zip(*listed, strict=True)]
+        rows += table_rows(simulate(weights, sessions=3, seed=(seed, person)), [f"p{person + 1}"])
     return rows
 
 
-def write_example(path: Path, seed: int = 0) -> None:
+def write_example(path: str | Path, seed: int = 0) -> None:
     """Write the documented example as CSV."""
-    _write_csv(path, COLUMNS, example_rows(seed))
+    _write_csv(Path(path), COLUMNS, example_rows(seed))

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 from reinstate.analysis.intervals import over_seeds, without_nan
 from reinstate.analysis.results import JudgedBy, Recorded, Results, checked
+from reinstate.choices.documents import per_participant
 from reinstate.choices.participants import t_test
 from reinstate.choices.stay import over_each_cell
 from reinstate.errors import UserError
@@ -20,6 +21,8 @@ from reinstate.runs.gather import judged
 from reinstate.runs.provenance import provenance
 from reinstate.runs.reproduce import conclude, draw, if_solvable, optimum_of
 from reinstate.settings import completed, from_dict
+
+RENAMED = {"leave_one_out": "without"}  # names of earlier versions
 
 
 class _Inputs(TypedDict):
@@ -88,21 +91,24 @@ def _renewed(value: Any) -> Any:
         return [_renewed(each) for each in value] if _any_dict(value) else value
     if not isinstance(value, dict):
         return value
+    if "t" in value and value.keys() & {"per_participant", "per_seed"}:
+        return _weight(value)
     if "per_seed" in value:
-        return _summary(value)
+        kept = {name: each for name, each in value.items() if name != "iqm"}  # of earlier versions
+        return {**kept, **without_nan(over_seeds(value["per_seed"], value.get("error")))}
     if "per_participant" in value:
         return {**value, **over_each_cell(value["per_participant"])}
-    return {name: _renewed(each) for name, each in value.items()}
+    return {RENAMED.get(name, name): _renewed(each) for name, each in value.items()}
 
 
 def _any_dict(values: list[Any]) -> bool:
     return any(isinstance(each, dict) for each in values)
 
 
-def _summary(old: dict[str, Any]) -> dict[str, Any]:
+def _weight(old: dict[str, Any]) -> dict[str, Any]:
     """Weights of the choice model have a t-test beside their interval."""
-    if "t" not in old:
-        kept = {name: each for name, each in old.items() if name != "iqm"}  # of earlier versions
-        return {**kept, **without_nan(over_seeds(old["per_seed"], old.get("error")))}
-    # A learning rate is not tested against 0, and its interval is cut where it cannot be.
-    return old if old["t"] is None else {**old, **t_test(old["per_seed"])}
+    values = per_participant(old)
+    kept = {name: each for name, each in old.items() if name != "per_seed"}  # its earlier name
+    if old["t"] is None:  # a learning rate is not tested against 0, nor may its interval leave 0…1
+        return {**kept, "per_participant": values}
+    return {**kept, **t_test(values)}
