@@ -109,3 +109,11 @@ def test_streams_that_are_no_terminals_stay_as_they_are(monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "stderr", None)
     symbols.spell_unprintable()
     assert sys.stdout is other
+
+
+def test_every_symbol_in_the_source_is_spelled() -> None:
+    """Help shows docstrings: what stands in the source may be printed."""
+    source = Path(symbols.__file__).parents[1].rglob("*.py")
+    used = {sign for path in source for sign in path.read_text(encoding="utf-8") if ord(sign) > 127}
+    assert "".join(sorted(sign for sign in used if not symbols.spelled(sign))) == ""
+    assert all(symbols.spelled(sign).isascii() for sign in used)
