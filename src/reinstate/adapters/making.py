@@ -34,6 +34,10 @@ def make_world(
     """
     kind = _find(world) if isinstance(world, str) else world
     maker = kind if inspect.isclass(kind) else type(kind)
+    if not issubclass(maker, World):
+        raise TypeError(
+            f"an environment is made of a World, such as BarcodeBandits(), not {world!r}"
+        )
     known = [name for name in inspect.signature(maker).parameters if name != "self"]
     for name in settings:
         if name not in known:

@@ -20,10 +20,10 @@ from reinstate.tasks.compositional import CompositionalBandits
 from reinstate.tasks.two_step import SECOND_STAGE, EpisodicTwoStep
 from reinstate.tasks.water_maze import WaterMaze
 
-SIDE, GAP, BAR = 32, 4, 12  # pixels: of a cell, between cells, of the strips above and below them
+SIDE, GAP, STRIP, BAR = 32, 4, 12, 6  # pixels: of cells, of what is between, above and below them
 SHOWN = 32  # characters of a vector, at most
 SHADES = ".:-=+*#"  # from nothing to the largest number of a vector; a barcode is of . and #
-PAPER, CELL, INK = (255, 255, 255), (234, 238, 242), (36, 41, 47)
+PAPER, CELL, GREY, INK = (255, 255, 255), (234, 238, 242), (110, 119, 129), (36, 41, 47)
 # Okabe and Ito's colours, which colour-blind people can tell apart.
 CHOSEN, BEST, PAID = (0, 114, 178), (0, 158, 115), (230, 159, 0)
 
@@ -95,14 +95,15 @@ def scene(world: World, state: LaneState, info: Mapping[str, Any]) -> Scene:
     heading = f"context {info['context_id']}, exposure {info['exposure']}, step {step} of {length}"
     layout = cells(world, state.task, state.task_state, int(state.action) if step else None)
     reward = float(state.reward) if int(state.time) else None
-    return Scene(heading, np.asarray(info["context"]), layout, step / length, reward)
+    context = np.asarray(info["context"])
+    return Scene(heading, context if context.size else np.zeros(1), layout, step / length, reward)
 
 
 def text(scene: Scene) -> str:
     """Write a scene in ASCII characters: [chosen] and best*."""
     rows = ["  ".join(_cell_text(cell) for cell in row).rstrip() for row in scene.cells]
-    reward = "" if scene.reward is None else f"reward {scene.reward:g}"
-    return "\n".join([scene.heading, f"context |{_vector_text(scene.context)}|", *rows, reward])
+    reward = [] if scene.reward is None else [f"reward {scene.reward:g}"]
+    return "\n".join([scene.heading, f"context |{_vector_text(scene.context)}|", *rows, *reward])
 
 
 def _cell_text(cell: Cell) -> str:
@@ -135,8 +136,8 @@ def picture(scene: Scene) -> np.ndarray:
     width = max(width, len(scene.context) + 2 * GAP)
     inner = width - 2 * GAP
     done = np.arange(inner) < round(scene.done * inner)
-    below = np.where(done[:, None], PAID if paid else INK, CELL).astype(np.uint8)
-    strips = (_vector_picture(scene.context, BAR, inner), np.broadcast_to(below, (BAR, inner, 3)))
+    below = np.where(done[:, None], PAID if paid else GREY, CELL).astype(np.uint8)
+    strips = (_vector_picture(scene.context, STRIP, inner), np.broadcast_to(below, (BAR, inner, 3)))
     above, under = (_row([strip]) for strip in strips)
     return np.concatenate([_widened(part, width) for part in (above, *rows, under, _gap(width))])
 
