@@ -1,9 +1,10 @@
 """Meta-learning agents with an episodic memory.
 
 The paper is Ritter et al., "Been There, Done That: Meta-Learning with Episodic Recall", ICML 2018.
-`train` and `load` are the front door for notebooks; the cell, the memory and the processes serve in
-programs of your own; `register` adds tasks, agents, memories and experiments. Each is imported when
-it is first asked for, so that a task alone loads neither learner nor runs.
+`train` and `load` are the front door for notebooks, `fit_choices` is the one for choices of people;
+the cell, the memory and the processes serve in programs of your own; `register` adds tasks, agents,
+memories and experiments. Each is imported when it is first asked for, so that a task alone loads
+neither learner nor runs.
 """
 
 from importlib import import_module
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from reinstate.memory import DND, Memory, Retrieval
     from reinstate.processes import Bag, Urn
     from reinstate.registry import register
+    from reinstate.runs.choice_fits import fit_choices
     from reinstate.runs.notebook import RecordedResults, TrainedAgent, load, train
     from reinstate.settings import Settings
 
@@ -32,6 +34,7 @@ _HOMES = {
     "memory": ("DND", "Memory", "Retrieval"),
     "processes": ("Bag", "Urn"),
     "registry": ("register",),
+    "runs.choice_fits": ("fit_choices",),
     "runs.notebook": ("RecordedResults", "TrainedAgent", "load", "train"),
     "settings": ("Settings",),
 }

@@ -1,6 +1,7 @@
 """Tables from outside: what is read, what is refused and why, and what becomes of it."""
 
 import csv
+import gzip
 import json
 import sys
 from collections.abc import Callable
@@ -38,7 +39,7 @@ def table(tmp_path: Path) -> Table:
     return write
 
 
-def complaint(path: Path, **options: Any) -> list[str]:
+def complaint(path: Any, **options: Any) -> list[str]:
     with pytest.raises(UserError) as error:
         read_choices(path, **options)
     return str(error.value).split("\n")
@@ -108,6 +109,108 @@ def test_columns_under_other_names(table: Table) -> None:
     assert "no column 'action'" in complaint(table(GOOD, header), columns={"participant": "sub"})[0]
     assert "did you mean action" in complaint(table(GOOD), columns={"acton": "x"})[0]
     assert "'block' for session" in complaint(table(GOOD), columns={"session": "block"})[0]
+
+
+def test_all_that_is_missing_is_named_at_once(table: Table) -> None:
+    path = table("1,left,pink,1\n", "subject,first_choice,stage_2,points")
+    (told,) = complaint(path)
+    assert "has no column 'participant' or 'action' or 'state' or 'reward': it has subject," in told
+    guessed = "participant=subject action=first_choice state=stage_2 reward=points"
+    assert told.endswith(f"such as --columns {guessed}")
+    (told,) = complaint(table("1,left,1\n", "id,x,r"), columns={"reward": "gain", "action": "x"})
+    assert "no column 'participant' or 'state' or 'gain' for reward: it has id, x, r;" in told
+    assert told.endswith("--columns participant=id state=NAME reward=NAME")
+
+
+def test_rows_in_order_serve_where_episodes_have_no_numbers(table: Table) -> None:
+    """Each session counts for itself, cues count from 1, and a dropped row leaves a gap."""
+    rows = "a,0,0,1,\nb,1,1,1,\na,1,0,0,\na,0,1,1,2\nb,0,0,?,\nb,1,0,1,1\n"
+    path = table(rows, "participant,action,state,reward,cue_episode")
+    found = read_choices(path, skip_bad=True).choices
+    assert found.episode.tolist() == [0, 0, 1, 2, 2]
+    assert found.cue_episode.tolist() == [-1, -1, -1, 1, 0]
+
+
+HBAYESDM = """\
+subjID\tlevel1_choice\tlevel2_choice\treward
+s1\t2\t1\t0
+s1\t1\t2\t1
+s2\t1\t3\t1
+s2\t2\t3\t0
+"""
+
+
+def test_hbayesdm_is_understood(tmp_path: Path) -> None:
+    (tmp_path / "choices.txt").write_text(HBAYESDM)
+    found = read_choices(str(tmp_path / "choices.txt"))  # nobody chose 4
+    assert found.participants == ["s1", "s2"] and found.states == ["1/2", "3/4"]
+    assert found.choices.state.tolist() == [0, 0, 1, 1]
+    assert found.choices.episode.tolist() == [0, 1, 0, 1]
+    turned = read_choices(tmp_path / "choices.txt", common={"1": "3/4"})
+    assert turned.choices.state.tolist() == [1, 1, 0, 0]
+    (tmp_path / "choices.txt").write_text(HBAYESDM.replace("\t3\t", "\tx\t"))
+    assert "level" not in complaint(tmp_path / "choices.txt")[0]
+    assert "second_choice" in complaint(tmp_path / "choices.txt")[0]
+
+
+def test_rewards_of_minus_one(table: Table) -> None:
+    path = table(GOOD.replace("blue,0", "blue,-1").replace("pink,0", "pink,-1.0"))
+    assert "expected 0 or 1 (for -1 and 1 there is --signed-rewards)" in complaint(path)[1]
+    assert read_choices(path, signed_rewards=True).choices.reward.tolist() == [1, 0, 1, 1, 0]
+    assert "reward is '0', expected -1 or 1" in complaint(table(GOOD), signed_rewards=True)[1]
+
+
+def columns_of(text: str, header: str = HEADER) -> dict[str, list[Any]]:
+    """What a data frame would make of a table."""
+    rows = [[int(v) if v.isdecimal() else v or None for v in r.split(",")] for r in text.split()]
+    return dict(zip(header.split(","), map(list, zip(*rows, strict=True)), strict=True))
+
+
+class Frame:
+    """As much of a data frame as is used."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self.columns = np.array(list(columns))  # whose truth is ambiguous, as an Index's is
+        self._columns = {name: np.array(values, object) for name, values in columns.items()}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._columns[name]
+
+
+@pytest.mark.parametrize("kind", [dict, Frame])
+def test_tables_in_memory_are_read_like_files(table: Table, kind: Any) -> None:
+    theirs = read_choices(table(GOOD))
+    found = read_choices(kind(columns_of(GOOD)))
+    assert as_lists(found.choices) == as_lists(theirs.choices)
+    assert found.participants == theirs.participants and found.states == theirs.states
+    bad = columns_of(GOOD)
+    bad["reward"][1] = float("nan")
+    heading, told = complaint(kind(bad))
+    assert heading == "1 of 5 rows in the table are bad: mend them, or drop them with skip_bad=True"
+    assert told.strip() == "row 2: reward is empty, expected 0 or 1"
+    bad["reward"] = [-1] * 5
+    assert "(for -1 and 1 there is signed_rewards=True)" in complaint(kind(bad))[1]
+    del bad["action"]
+    assert "such as columns={'action': 'NAME'}" in complaint(kind(bad))[0]
+
+
+def test_what_is_no_table_in_memory() -> None:
+    with pytest.raises(TypeError, match="a data frame, a dict of columns, or Choices, not as int"):
+        read_choices(7)
+    (told,) = complaint(columns_of(GOOD) | {"reward": [1, 0]})
+    assert "not equally long: participant has 5" in told and "reward has 2" in told
+    assert "column 'reward' of the table is no column" in complaint({"reward": "10110"})[0]
+    assert "has no column 'participant' or" in complaint({})[0]
+
+
+def test_compressed_files(tmp_path: Path) -> None:
+    write_example(tmp_path / "a.csv")
+    packed = gzip.compress((tmp_path / "a.csv").read_bytes())
+    (tmp_path / "a.csv.gz").write_bytes(packed)
+    plain, found = (read_choices(tmp_path / name) for name in ("a.csv", "a.csv.gz"))
+    assert as_lists(plain.choices) == as_lists(found.choices)
+    (tmp_path / "short.csv.gz").write_bytes(packed[:400])
+    assert "short.csv.gz cannot be read" in complaint(tmp_path / "short.csv.gz")[0]
 
 
 BAD = {

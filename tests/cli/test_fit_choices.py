@@ -13,12 +13,13 @@ import pytest
 
 from reinstate.choices.model import NAMES, group_one_back
 from reinstate.choices.posterior import Posterior
+from reinstate.choices.simulated import simulate
 from reinstate.choices.tables import COLUMNS
 from reinstate.cli import recover_choices
 from reinstate.cli.fit_choices import pairs
 from reinstate.figures import mpl
 from reinstate.runs import choice_fits as fit_choices
-from reinstate.runs.choice_fits import example_rows
+from reinstate.runs.choice_fits import example_rows, write_choices
 from spoken import Command, Said, assert_refused
 from tiny import contents
 
@@ -199,6 +200,57 @@ def test_recovery(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert json.loads(said.out)["model"] == "learned" and asked["alpha"] == 0.5
 
 
+def test_recovery_at_a_design(command: Command, hasty: None, tmp_path: Path) -> None:
+    said = command("recover-choices r --participants 3 --sessions 2 --episodes 40 --cued 0")
+    assert said.code == 0
+    assert said.out.startswith("3 agents, 2 × 40 episodes each, 0% cued; p(common) 0.80\n")
+    assert re.search(r"│ IMB +│ uncued +│", said.out) and "│ cued " not in said.out
+    write(tmp_path / "few.csv", [row for row in example_rows() if row[0] in ("p1", "p2")])
+    said = command("recover-choices as-table --as-in few.csv --p-common .7 --json")
+    design = json.loads(said.out)["design"]
+    assert design == {
+        "participants": 2, "sessions": 3, "episodes": 100, "p_common": 0.7, "cued": 0.5,
+    }  # fmt: skip
+    command("fit-choices few.csv --out fit")
+    as_fit = json.loads(command("recover-choices as-fit --as-in fit --json").out)["design"]
+    assert as_fit == {**design, "p_common": as_fit["p_common"]}
+    assert as_fit["p_common"] != 0.7
+    (tmp_path / "fit" / "fit.json").write_text('{"model": 1, "data": {}, "group": 1, "stay": 1}')
+    assert_refused(command("recover-choices x --as-in fit"), "fit is of an earlier version")
+
+
+def test_an_agent_beside_people(command: Command, hasty: None, tmp_path: Path) -> None:
+    """People's own names, labels and rewards need not be the agent's."""
+    people = [[*row[:5], "ab"[row[5]], *row[6:7], 2 * row[7] - 1] for row in example_rows()]
+    write(tmp_path / "people.csv", people)
+    write_choices(tmp_path / "agent.csv", simulate({"IMB": 60.0}, 3, seed=1), ["epl2rl-0"])
+    said = command("fit-choices people.csv --signed-rewards --common a=0 --beside agent.csv")
+    assert said.code == 0 and "\nbeside it, agent:\n1 participant, 3 sessions" in said.out
+    assert "warning: agent: choices follow a rule without exception" in said.err
+    document = json.loads((tmp_path / "choice-fit" / "people" / "fit.json").read_text())
+    assert document["beside"]["agent"]["group"]["uncued"]["IMB"]["mean"] > 3
+    said = command("fit-choices people.csv --signed-rewards --out b --beside choice-fit/people")
+    assert "beside it, people (2):" in said.out
+
+
+def test_rival_models(command: Command, hasty: None, tmp_path: Path) -> None:
+    write(tmp_path / "two.csv", [row for row in example_rows() if row[0] in ("p1", "p2")])
+    said = command("fit-choices two.csv --compare")
+    for model in ("no strategy", "learned", "one-back without EMB"):
+        assert re.search(rf"│ {model} +│ +[\d.]+ │ +[\d.]+ │ +[\d.]+ │   [012] of 2 │", said.out)
+
+
+def test_the_layout_of_hbayesdm(command: Command, hasty: None, tmp_path: Path) -> None:
+    rows = [[row[0], row[5] + 1, 2 * row[6] + 1, row[7]] for row in example_rows() if not row[3]]
+    header = ("subjID", "level1_choice", "level2_choice", "reward")
+    write(tmp_path / "ts.csv", [["p9", 1, 2, 0], ["p9", 1, 4, 1], *rows], header)
+    said = command("fit-choices ts.csv")
+    assert said.code == 0 and "taken as common: 1 → 1/2, 2 → 3/4\n" in said.out
+    write(tmp_path / "ts.csv", rows, ("who", *header[1:3], "gain"))
+    said = command("fit-choices ts.csv --out x")
+    assert_refused(said, "such as --columns participant=NAME reward=NAME")
+
+
 GOOD: list[list[Any]] = [["a", 1, e, 0, "", e % 2, e // 2 % 2, e // 4 % 2] for e in range(12)]
 
 
@@ -224,6 +276,9 @@ GOOD: list[list[Any]] = [["a", 1, e, 0, "", e % 2, e // 2 % 2, e // 4 % 2] for e
         ("good.csv --common 0=1 1=1", "--common pairs both actions with the same state"),
         ("good.csv --prior-sd 0", "prior_sd must be positive, not 0"),
         ("good.csv --seed -1", "seed must lie between 0 and"),
+        ("good.csv --draws x.nc", "--draws needs --model hierarchical"),
+        ("good.csv --beside absent.csv", "absent.csv cannot be read: No such file"),
+        ("good.csv --beside full", "fit.json does not exist"),
         ("good.csv --out good.csv", "good.csv is a file: choose another --out"),
         ("good.csv --out full", "full is not empty: choose another --out"),
         ("good.csv other.csv", "Unrecognized options: other.csv"),
@@ -234,6 +289,9 @@ GOOD: list[list[Any]] = [["a", 1, e, 0, "", e % 2, e // 2 % 2, e // 4 % 2] for e
         ("example-choices x.csv --seed -1", "seed must lie between 0 and"),
         ("recover-choices", "recover-choices needs DIR first"),
         ("recover-choices full", "full is not empty: choose another DIR"),
+        ("recover-choices x --as-in absent.csv", "absent.csv cannot be read"),
+        ("recover-choices x --episodes 1", "episodes must be positive"),
+        ("recover-choices x --cued 2", "cued must be a probability between 0 and 1"),
         ("recover-choices x --skip-bad", "Unrecognized options: --skip-bad"),
     ],
 )
@@ -265,6 +323,8 @@ def test_a_reward_that_is_no_reward(command: Command, tmp_path: Path) -> None:
     ("module", "line", "extra"),
     [
         ("numpyro", "choices.csv --model hierarchical", "reinstate[fit]"),
+        ("arviz", "choices.csv --model hierarchical --compare", "reinstate[arviz]"),
+        ("arviz", "choices.csv --model hierarchical --draws x.nc", "reinstate[arviz]"),
         ("pyarrow.parquet", "choices.parquet", "reinstate[parquet]"),
     ],
 )

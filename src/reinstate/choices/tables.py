@@ -157,8 +157,8 @@ def _states(origin: Origin, own: dict[str, Column], problems: Problems) -> tuple
         return _two_labels(origin, own["state"], problems)
     column = own[SECOND_CHOICE]
     labels = _commonest(column, problems, 4)
-    for numbers in (["0", "1", "2", "3"], ["1", "2", "3", "4"]):
-        labels = numbers if set(labels) <= set(numbers) else labels  # an option may be unused
+    numbers = ["0", "1", "2", "3"] if "0" in labels else ["1", "2", "3", "4"]
+    labels = numbers if set(labels) <= set(numbers) else labels  # an option may be unused
     if len(labels) != 4:
         raise UserError(
             f"column {SECOND_CHOICE} of {origin.name} has {len(labels)} values: without a column"

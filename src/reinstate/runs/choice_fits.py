@@ -142,7 +142,7 @@ def fit_beside(found: FittedChoices, path: Path, how: Mapping[str, Any]) -> None
     `path` is a table, read with the same options or else by our own names, or an earlier fit.
     """
     model = found.document["model"]
-    if path.is_dir() or path.suffix == ".json":
+    if _is_fit(path):
         other = read_fit(path)
         if other["model"] != model:
             raise UserError(f"{path} is fitted by the {other['model']} model, not by {model}")
@@ -193,18 +193,22 @@ def save_fit(document: ChoiceFit, out: Path, label: str = "participants") -> Non
         mpl.save(charts.fitted_stay(every), folder / "stay")
 
 
-def read_fit(path: Path) -> ChoiceFit:
+def read_fit(path: str | Path) -> ChoiceFit:
     """Read the fit.json of a folder, or a file of that kind."""
-    file = path / "fit.json" if path.is_dir() else path
+    file = Path(path) / "fit.json" if Path(path).is_dir() else Path(path)
     document = read_json(file)
     if not isinstance(document, dict) or not {"model", "data", "group", "stay"} <= document.keys():
         raise UserError(f"{file} is no fit of choices: name what reinstate fit-choices left")
     return cast(ChoiceFit, document)
 
 
-def read_design(path: Path) -> Design:
+def _is_fit(path: Path) -> bool:
+    return path.is_dir() or path.suffix == ".json"
+
+
+def read_design(path: str | Path) -> Design:
     """Take the design of a table of choices, or of the folder of its fit."""
-    if path.is_dir() or path.suffix == ".json":
+    if _is_fit(Path(path)):
         design = read_fit(path)["data"].get("design")
         if not isinstance(design, dict) or design.keys() != {*Design._fields}:
             raise UserError(f"{path} is of an earlier version: name the table, or fit it again")
@@ -252,9 +256,9 @@ def _write_csv(path: Path, header: Sequence[str], rows: list[list[Any]]) -> None
     write_atomically(path, text.getvalue().encode())
 
 
-def write_choices(path: Path, choices: Choices, participants: Sequence[str]) -> None:
+def write_choices(path: str | Path, choices: Choices, participants: Sequence[str]) -> None:
     """Write choices as a table that `read_choices` reads."""
-    _write_csv(path, COLUMNS, table_rows(choices, participants))
+    _write_csv(Path(path), COLUMNS, table_rows(choices, participants))
 
 
 def table_rows(choices: Choices, participants: Sequence[str]) -> list[list[Any]]:
