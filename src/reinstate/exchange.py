@@ -19,7 +19,7 @@ from reinstate.errors import UserError
 from reinstate.files import write_arrays
 
 if TYPE_CHECKING:
-    from reinstate.cell import EpisodicLSTMCell
+    import reinstate.cell
 
 FORMAT = "reinstate-cell-1"
 ORDERS = {True: "i f o c_in r", False: "i f o c_in"}  # episodic or not → gates, block by block
@@ -48,18 +48,18 @@ def num_gates(episodic: bool) -> int:
     return len(ORDERS[episodic].split())
 
 
-def save_cell(path: str | Path, cell: "EpisodicLSTMCell") -> None:
+def save_cell(path: str | Path, cell: "reinstate.cell.EpisodicLSTMCell") -> None:
     """Write a cell's weights to a file."""
     arrays = {"weight": np.asarray(cell.weight), "bias": np.asarray(cell.bias)}
     write_arrays(Path(path), arrays, {FORMAT: ORDERS[cell.episodic]})
 
 
-def load_cell(path: str | Path) -> "EpisodicLSTMCell":
+def load_cell(path: str | Path) -> "reinstate.cell.EpisodicLSTMCell":
     """Make a cell of the weights in a file."""
     return make_cell(read_weights(path, "numpy"))
 
 
-def make_cell(weights: Weights) -> "EpisodicLSTMCell":
+def make_cell(weights: Weights) -> "reinstate.cell.EpisodicLSTMCell":
     """Make a cell of its weights."""
     import equinox as eqx
     import jax

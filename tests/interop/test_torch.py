@@ -1,5 +1,8 @@
 """The PyTorch cell, memory and agents against the JAX originals."""
 
+import inspect
+import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -29,6 +32,7 @@ LANES, STEPS, INPUT, HIDDEN = 3, 5, 4, 6
 KEY, VALUE = 4, 2
 BINARY = np.array(list(np.ndindex((2,) * KEY)), float)  # whatever is tied here is tied to the bit
 
+torch.set_num_threads(1)  # small tensors, and others may be at work
 PRECISION = {np.float32: torch.float32, np.float64: torch.float64}
 
 rng = np.random.default_rng(0)
@@ -182,6 +186,18 @@ def test_short_floats_stay_short_and_are_compared_in_full() -> None:
     assert found.distances.dtype == torch.float32
     assert cell.to_jax().weight.dtype == jnp.bfloat16
     assert torch.equal(ours.EpisodicLSTMCell.from_jax(cell.to_jax()).weight, cell.weight)
+
+
+def test_everything_stays_on_its_device() -> None:
+    """On a device without data, which refuses tensors of another."""
+    cell, dnd = ours.EpisodicLSTMCell(INPUT, HIDDEN, device="meta"), ours.DND(capacity=3, k=2)
+    contents = dnd.empty(KEY, HIDDEN, LANES, device="meta")
+    key = torch.ones(LANES, KEY, device="meta")
+    found, contents = dnd.read(contents, key)
+    state, gates = cell(torch.ones(LANES, INPUT, device="meta"), None, found.value)
+    contents = dnd.write(contents, key, state.c)
+    lstm = cell.to_lstm_cell()
+    assert {x.device.type for x in (*state, *gates, *found, *contents, lstm.bias_ih)} == {"meta"}
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -347,3 +363,30 @@ def test_importing_it_loads_no_jax_and_without_pytorch_names_the_fix() -> None:
     assert "torch" in done.stdout.split() and "jax" not in done.stdout.split()
     done = run_python("import sys; sys.modules['torch'] = None; import reinstate.torch")
     assert done.stderr.splitlines()[-1].endswith('pip install "reinstate[torch]"')
+
+
+def test_cued_recall_in_pytorch() -> None:
+    main = runpy.run_path(str(ROOT / "examples" / "cued_recall_torch.py"))["main"]
+    right, own = main(130)
+    assert right > 0.9 and own > 0.95
+    assert abs(main(25, recall=0.0)[0] - 0.25) < 0.04  # of four symbols
+
+
+def test_the_page_on_cell_and_memory_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its blocks in Python need JAX alone; those for PyTorch follow them."""
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "how-to" / "cell-and-memory.md").read_text()
+    names: dict[str, Any] = {}
+    for body in re.findall(r"^```py(?:thon)?\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        exec(compile(body, "cell-and-memory.md", "exec"), names)
+    # As in JAX: 3.6 and 7.5, in an order of contexts that is drawn.
+    assert names["first"] < 4.5 and names["again"] > 7
+
+
+@pytest.mark.parametrize("kind", [ours.EpisodicLSTMCell, ours.Agent])
+def test_the_api_names_the_arguments(kind: type) -> None:
+    """By hand, since the documentation is built without PyTorch, which hides them."""
+    page = (ROOT / "docs" / "api" / "torch.md").read_text()
+    (written,) = re.findall(rf"autoclass:: {kind.__module__}\.{kind.__name__}\((.*)\)", page)
+    bare = [p.replace(annotation=p.empty) for p in inspect.signature(kind).parameters.values()]
+    assert str(inspect.Signature(bare)) == f"({written})"

@@ -1,5 +1,7 @@
 """Trained agents in PyTorch; `reinstate.agent` has the originals."""
 
+from __future__ import annotations  # the documentation is built without PyTorch
+
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,7 +30,7 @@ class Decision(NamedTuple):
 class Agent(nn.Module):
     """An LSTM agent of this package, with the weights of the JAX agent that it is made of."""
 
-    def __init__(self, agent: "original.Agent") -> None:
+    def __init__(self, agent: original.Agent) -> None:
         super().__init__()
         if agent.recognizer is not None:
             raise ValueError(

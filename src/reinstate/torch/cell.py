@@ -1,5 +1,7 @@
 """The episodic LSTM in PyTorch; `reinstate.cell` is the original."""
 
+from __future__ import annotations  # the documentation is built without PyTorch
+
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -122,13 +124,13 @@ class EpisodicLSTMCell(nn.Module):
         return cell
 
     @classmethod
-    def from_jax(cls, cell: "original.EpisodicLSTMCell") -> Self:
+    def from_jax(cls, cell: original.EpisodicLSTMCell) -> Self:
         """Make a cell with the weights of a JAX cell."""
         return cls.from_weights(
             Weights(to_tensor(cell.weight), to_tensor(cell.bias), cell.episodic)
         )
 
-    def to_jax(self) -> "original.EpisodicLSTMCell":
+    def to_jax(self) -> original.EpisodicLSTMCell:
         """Return the JAX cell with these weights."""
         import jax.numpy as jnp
 

@@ -1,5 +1,7 @@
 """Mistakes with tensors, told in words."""
 
+from __future__ import annotations  # the documentation is built without PyTorch
+
 from typing import Any, Literal
 
 import torch

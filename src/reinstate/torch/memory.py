@@ -4,6 +4,8 @@
 in place: a write or a read returns the new contents.
 """
 
+from __future__ import annotations  # the documentation is built without PyTorch
+
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
