@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from made_up import assert_all_supported_but, changed, columns, judged, near
+from reinstate import cli, fit_choices
 from reinstate.agent import Network
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import OverSeeds
@@ -224,3 +225,19 @@ def test_agents_are_judged_at_milestones_too(results: dict[str, Any]) -> None:
     # The last checkpoint is the trained agent, and is judged on the same epochs.
     assert stones[-1] == {"epoch": 4, **milestone_scores(agent)}
     assert stones[0]["weights"] != stones[-1]["weights"]
+
+
+def test_an_agents_choices_are_fitted_like_peoples(
+    out: Path, results: dict[str, Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "agent.csv"
+    assert cli.main(["evaluate", str(out / "epl2rl"), "--choices", str(file)]) == 0
+    found = fit_choices(file)
+    judged = results["agents"]["epl2rl"]["choices"]
+    stay = judged["stay"]["episodic"]["mean"]
+    assert found["stay"]["episodic"]["mean"] == pytest.approx(stay, abs=1e-6)  # six digits
+    seeds = {row["participant"] for row in found.participants}
+    assert seeds == {"epl2rl-0", "epl2rl-1"}
+    for name, weight in judged["group"]["uncued"].items():
+        assert found["group"]["uncued"][name]["mean"] == pytest.approx(weight["mean"], abs=1e-5)
+    assert cli.main(["evaluate", str(out / "epl2rl"), "--choices", str(file)]) == 2  # it exists
