@@ -329,6 +329,7 @@ MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ours.DND(capacity=2, k=3), ValueError, "raise capacity or lower k"),
     (lambda: ours.DND(**FAR), ValueError, "choose cosine or euclidean"),
     (lambda: ours.EpisodicLSTMCell(0, 3), ValueError, "input_size must be positive"),
+    (lambda: ours.EpisodicLSTMCell.from_lstm_cell(torch.nn.LSTM(2, 3)), TypeError, "nn.LSTMCell"),
     (lambda: act([0, 1, 3]), ValueError, "last_action is 3: actions are 0 to 2"),
     (lambda: act([0.0, 1.0, 2.0]), TypeError, r"\.long"),
     (lambda: act([0, 1, 2], features=9), ValueError, "what the agent's task shows"),

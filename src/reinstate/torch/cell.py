@@ -150,6 +150,11 @@ class EpisodicLSTMCell(nn.Module):
         An episodic one gets new weights for the r-gate: until a state is reinstated it computes the
         same.
         """
+        if not isinstance(lstm, nn.LSTMCell):
+            raise TypeError(
+                f"from_lstm_cell takes an nn.LSTMCell, not {type(lstm).__name__}: copy the weights"
+                " of one layer into an nn.LSTMCell first"
+            )
         hidden, like = lstm.hidden_size, lstm.weight_ih
         cell = cls(lstm.input_size, hidden, episodic=episodic, device=like.device, dtype=like.dtype)
         with torch.no_grad():
