@@ -23,7 +23,13 @@ from reinstate.errors import UserError  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
 from reinstate.tasks.two_step import EpisodicTwoStep  # noqa: E402
 
-BANDIT = {"num_arms": 3, "pulls": 4, "num_contexts": 3, "repeats": 2, "barcode_length": 4}
+BANDIT: dict[str, Any] = {
+    "num_arms": 3,
+    "pulls": 4,
+    "num_contexts": 3,
+    "repeats": 2,
+    "barcode_length": 4,
+}
 SMALL: dict[str, dict[str, Any]] = {
     "reinstate/BarcodeBandits-v0": BANDIT,
     "reinstate/OmniglotBandits-v0": {"num_arms": 3, "pulls": 4, "num_contexts": 3, "repeats": 2},
@@ -255,7 +261,7 @@ def test_wrong_settings_are_refused() -> None:
 
 
 def test_worlds_of_your_own() -> None:
-    assert ReinstateEnv(BarcodeBandits, num_arms=4).world.num_arms == 4
+    assert ReinstateEnv(BarcodeBandits, num_arms=4).world.num_actions == 4
     world = ReinstateEnv(BarcodeBandits(pulls=3), num_arms=4).world
     assert world == BarcodeBandits(num_arms=4, pulls=3)
     with pytest.raises(TypeError, match="Unhashable cannot be hashed: make it a frozen dataclass"):
@@ -271,7 +277,7 @@ class Unhashable(BarcodeBandits):
 def test_without_gymnasium_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("reinstate.adapters.gymnasium")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "gymnasium", None)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(ImportError, match=re.escape('pip install "reinstate[gym]"')):
         import_module("reinstate.adapters.gymnasium")
 

@@ -16,7 +16,13 @@ from reinstate.tasks.base import World  # noqa: E402
 from reinstate.tasks.two_step import EpisodicTwoStep  # noqa: E402
 from test_early_end import UntilRewarded  # noqa: E402
 
-SIZES = {"num_arms": 2, "pulls": 3, "num_contexts": 2, "repeats": 2, "barcode_length": 4}
+SIZES: dict[str, Any] = {
+    "num_arms": 2,
+    "pulls": 3,
+    "num_contexts": 2,
+    "repeats": 2,
+    "barcode_length": 4,
+}
 BANDIT = BarcodeBandits(**SIZES)
 EARLY = UntilRewarded(**SIZES)
 TWO_STEP = EpisodicTwoStep(uncued=2, cued=2, barcode_length=4)
@@ -50,7 +56,7 @@ def require_equal(ours: Any, theirs: Any) -> None:
         assert ours.keys() == theirs.keys()
         for name in theirs:
             require_equal(ours[name], theirs[name])
-    elif isinstance(theirs, tuple) or getattr(theirs, "dtype", None) == object:
+    elif isinstance(theirs, tuple) or (np.asarray(theirs).dtype.kind == "O" and theirs is not None):
         for one, other in zip(ours, theirs, strict=True):
             require_equal(one, other)
     elif theirs is not None:
@@ -116,9 +122,10 @@ def test_wrong_input_is_refused() -> None:
     with pytest.raises(Error, match="2 seeds for 3 environments: give one to each"):
         envs.reset(seed=[1, 2])
     envs.reset(seed=0)
-    for actions in ([0, 0], [[0, 0, 0]], [0.0, 0.0, 1.0], ["0", "1", "0"], 1):
+    wrong: Any
+    for wrong in ([0, 0], [[0, 0, 0]], [0.0, 0.0, 1.0], ["0", "1", "0"], 1):
         with pytest.raises(InvalidAction, match=r"whole number per environment, of shape \(3,\)"):
-            envs.step(actions)
+            envs.step(wrong)
     for actions in ([0, 2, 0], [0, -1, 0]):
         with pytest.raises(InvalidAction, match=r"environment 1\): choose .* from 0 to 1"):
             envs.step(actions)
@@ -138,7 +145,7 @@ def test_every_lane_is_rendered() -> None:
     one = ReinstateEnv(BANDIT, render_mode="ansi")
     one.reset(seed=4), one.step(0)  # lane 1 has the seed 3 + 1
     texts = envs.render()
-    assert len(texts) == LANES and texts[1] == one.render()
+    assert texts is not None and len(texts) == LANES and texts[1] == one.render()
     silent = ReinstateVectorEnv(BANDIT, LANES)
     silent.reset(seed=0)
     with pytest.warns(UserWarning, match="render_mode"):

@@ -82,7 +82,9 @@ class ReinstateEnv(gymnasium.Env):
         self._info, self._over = _scalars(info), False
         return seen, dict(self._info)
 
-    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(
+        self, action: int | np.integer | np.ndarray
+    ) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Take one step; after the end of an episode, reset is due."""
         if not self._info or self._over:
             when = "the episode is over" if self._over else "the environment has not started"

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 
 from reinstate.adapters import gymnasium_common as common
 from reinstate.adapters.functional import Per
@@ -98,7 +99,7 @@ class ReinstateVectorEnv(VectorEnv):
         return seeded
 
     def step(
-        self, actions: np.ndarray
+        self, actions: ArrayLike
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Take one step in every lane, and reset those whose episode ends."""
         if not self._info:
@@ -109,8 +110,8 @@ class ReinstateVectorEnv(VectorEnv):
             seen, infos = self._autoreset(seen, over)
         return seen, reward.astype(np.float64), over, np.zeros(self.num_envs, bool), infos
 
-    def _checked(self, actions: Any) -> np.ndarray:
-        actions, num = np.asarray(actions), self.environment.num_actions
+    def _checked(self, given: ArrayLike) -> np.ndarray:
+        actions, num = np.asarray(given), self.environment.num_actions
         if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
             raise InvalidAction(
                 f"actions are {actions.dtype} of shape {actions.shape}: pass one whole number per"
