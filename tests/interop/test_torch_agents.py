@@ -1,0 +1,179 @@
+"""Trained agents in PyTorch; mistakes, the example and the pages that show it."""
+
+import inspect
+import re
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import reinstate.torch as ours  # noqa: E402
+from reinstate.agent import Network, make_agent  # noqa: E402
+from reinstate.runs.notebook import load  # noqa: E402
+from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
+from tiny import trained_run  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+LANES, INPUT, HIDDEN = 3, 4, 6
+KEY, VALUE = 4, 2
+
+torch.set_num_threads(1)  # small tensors, and others may be at work
+rng = np.random.default_rng(0)
+
+
+ROUTES = ["l2rl-context", "epl2rl", "epl2rl-input-2"]
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        Network(hidden_size=HIDDEN),
+        Network(
+            HIDDEN, learned_start=True, feedback="joint", reinstated="first-step", stored="rms"
+        ),
+    ],
+    ids=["paper", "variant"],
+)
+@pytest.mark.parametrize("name", ROUTES)
+def test_agents_play_as_in_jax(name: str, network: Network) -> None:
+    world = BarcodeBandits(num_arms=3, barcode_length=4)
+    agent = make_agent(name, world, network, key=jax.random.key(1))
+    agent = jax.tree.map(lambda x: jnp.array(rng.normal(size=x.shape), x.dtype), agent)
+    twin, lanes = ours.Agent(agent), (LANES,)
+    state, twin_state = agent.initial_state(), twin.initial_state(LANES)
+    state = jax.tree.map(lambda x: jnp.stack([x] * LANES), state)
+    step = jax.jit(jax.vmap(agent))
+    features = np.ones((*lanes, world.observation_size), np.float32)
+    for last in (-1, 0, 2):
+        action, reward = np.full(lanes, last), rng.normal(size=lanes).astype(np.float32)
+        context, c_ep = (rng.normal(size=(*lanes, n)).astype(np.float32) for n in (4, HIDDEN))
+        given = features, context, action, reward, c_ep
+        state, decision = step(*map(jnp.asarray, given), state)
+        twin_state, mine = twin(*map(torch.tensor, given), twin_state)
+        assert_near(mine.logits, decision.logits)
+        assert_near(mine.value, decision.value)
+        assert_near(mine.gates.r, decision.report["r"])
+        assert_near(twin.to_store(twin_state), jax.vmap(agent.to_store)(state))
+
+
+def assert_near(mine: Any, theirs: Any) -> None:
+    np.testing.assert_allclose(mine.detach(), theirs, rtol=2e-6, atol=1e-6)
+
+
+def test_the_agent_of_a_run_plays_as_it_was_trained(tmp_path: Path) -> None:
+    run = trained_run(tmp_path / "run")
+    agent, dnd = ours.load_agent(run.path, seed=1)
+    trained: Any = load(run.path)
+    player = trained.player(1)
+    np.testing.assert_array_equal(agent.cell.weight.detach(), player.cell.weight)
+    np.testing.assert_array_equal(agent.head.weight.detach(), player.head.weight)
+    assert dnd == ours.DND(capacity=6)
+    with pytest.raises(ValueError, match="none of the run's 2"):
+        ours.load_agent(run.path, seed=2)
+
+
+def test_agents_that_are_not_here_say_where_they_are() -> None:
+    world = BarcodeBandits(num_arms=3, barcode_length=4)
+    agent = make_agent("epl2rl-recognition", world, Network(HIDDEN), key=jax.random.key(0))
+    with pytest.raises(ValueError, match="in JAX alone"):
+        ours.Agent(agent)
+
+
+CELL = ours.EpisodicLSTMCell(INPUT, HIDDEN)
+MEMORY = ours.DND(capacity=3)
+
+
+def cell_step(x: Any, rows: int = LANES, c_ep: Any = None) -> Any:
+    return CELL(x, CELL.initial_state(rows), c_ep)
+
+
+def read(query: Any) -> Any:
+    return MEMORY.read(MEMORY.empty(KEY, VALUE, LANES), query)
+
+
+def write(key: Any, value: Any, where: Any = None) -> Any:
+    return MEMORY.write(MEMORY.empty(KEY, VALUE, LANES), key, value, where)
+
+
+def act(action: Any, features: int = 0) -> Any:
+    world = BarcodeBandits(num_arms=3, barcode_length=4)
+    agent = ours.Agent(make_agent("epl2rl", world, Network(HIDDEN), key=jax.random.key(0)))
+    last = torch.tensor(action), torch.zeros(LANES)
+    return agent(torch.zeros(LANES, features), None, *last, None, agent.initial_state(LANES))
+
+
+zeros = torch.zeros
+FAR: dict[str, Any] = {"distance": "far"}
+MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: cell_step(zeros(LANES, 5)), ValueError, r"\(3, 5\), expected \(…, 4\).*input_size"),
+    (lambda: cell_step(zeros(LANES, INPUT), rows=2), ValueError, r"state.c .*expected \(3, 6\)"),
+    (lambda: cell_step(zeros(LANES, INPUT), c_ep=zeros(HIDDEN)), ValueError, "c_ep has shape"),
+    (lambda: cell_step(zeros(LANES, INPUT).long()), TypeError, r"int64, expected floats.*\.float"),
+    (lambda: cell_step(np.zeros((LANES, INPUT))), TypeError, "torch.as_tensor"),
+    (lambda: read(zeros(KEY)), ValueError, r"query has shape \(4,\), expected \(3, 4\)"),
+    (lambda: read(zeros(LANES, KEY).int()), TypeError, "query is of torch.int32"),
+    (lambda: write(zeros(LANES, KEY), zeros(LANES, KEY)), ValueError, "value has shape"),
+    (lambda: write(zeros(LANES, KEY), zeros(LANES, VALUE), zeros(LANES)), TypeError, r"\.bool"),
+    (lambda: ours.DND(4).read(MEMORY.empty(KEY, VALUE), zeros(KEY)), ValueError, "3 slots"),
+    (lambda: ours.DND(capacity=2, k=3), ValueError, "raise capacity or lower k"),
+    (lambda: ours.DND(**FAR), ValueError, "choose cosine or euclidean"),
+    (lambda: ours.EpisodicLSTMCell(0, 3), ValueError, "input_size must be positive"),
+    (lambda: ours.EpisodicLSTMCell.from_lstm_cell(torch.nn.LSTM(2, 3)), TypeError, "nn.LSTMCell"),
+    (lambda: act([0, 1, 3]), ValueError, "last_action is 3: actions are 0 to 2"),
+    (lambda: act([0.0, 1.0, 2.0]), TypeError, r"\.long"),
+    (lambda: act([0, 1, 2], features=9), ValueError, "what the agent's task shows"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(MISTAKES)))
+def test_mistakes_are_told_in_words(number: int) -> None:
+    mistake, kind, words = MISTAKES[number]
+    with pytest.raises(kind, match=words):
+        mistake()
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+def test_importing_it_loads_no_jax_and_without_pytorch_names_the_fix() -> None:
+    done = run_python("import sys, reinstate.torch; print(*sys.modules)")
+    assert "torch" in done.stdout.split() and "jax" not in done.stdout.split()
+    done = run_python("import sys; sys.modules['torch'] = None; import reinstate.torch")
+    assert done.stderr.splitlines()[-1].endswith('pip install "reinstate[torch]"')
+
+
+def test_cued_recall_in_pytorch() -> None:
+    main = runpy.run_path(str(ROOT / "examples" / "cued_recall_torch.py"))["main"]
+    right, own = main(130)
+    assert right > 0.9 and own > 0.95
+    assert abs(main(25, recall=0.0)[0] - 0.25) < 0.04  # of four symbols
+
+
+def test_the_page_on_cell_and_memory_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its blocks in Python need JAX alone; those for PyTorch follow them."""
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "how-to" / "cell-and-memory.md").read_text()
+    names: dict[str, Any] = {}
+    for body in re.findall(r"^```py(?:thon)?\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        exec(compile(body, "cell-and-memory.md", "exec"), names)
+    # As in JAX: 3.6 and 7.5, in an order of contexts that is drawn.
+    assert names["first"] < 4.5 and names["again"] > 7
+
+
+@pytest.mark.parametrize("kind", [ours.EpisodicLSTMCell, ours.Agent])
+def test_the_api_names_the_arguments(kind: type) -> None:
+    """By hand, since the documentation is built without PyTorch, which hides them."""
+    page = (ROOT / "docs" / "api" / "torch.md").read_text()
+    (written,) = re.findall(rf"autoclass:: {kind.__module__}\.{kind.__name__}\((.*)\)", page)
+    bare = [p.replace(annotation=p.empty) for p in inspect.signature(kind).parameters.values()]
+    assert str(inspect.Signature(bare)) == f"({written})"
