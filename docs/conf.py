@@ -36,6 +36,7 @@ autodoc_default_options = {
     "member-order": "bysource",
     "special-members": "__call__",
 }
+autodoc_mock_imports = ["gymnasium", "stoa", "torch"]  # pages are built without them
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True

@@ -169,6 +169,12 @@ def test_an_agent_of_your_own(run_page: RunPage) -> None:
     assert reward[again].mean() > reward[~again].mean() + 0.5
 
 
+def test_the_cell_and_the_memory_in_other_models(run_page: RunPage) -> None:
+    names = run_page("how-to/cell-and-memory.md")
+    assert names["found"].written[:, 0].tolist() == [1] * 4
+    np.testing.assert_array_equal(names["again"].weight, names["cell"].weight)
+
+
 def test_a_notebook(run_page: RunPage) -> None:
     names = run_page("how-to/notebook.md")
     np.testing.assert_array_equal(names["again"].rewards, names["trained"].rewards)
