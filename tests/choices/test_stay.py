@@ -65,6 +65,9 @@ def test_panels_are_those_of_the_definition(panel: str) -> None:
     slow = np.array(slow_panel(choices, panel), float)
     np.testing.assert_allclose(np.array(found["per_participant"], float), slow)
     np.testing.assert_allclose(found["mean"], slow.mean(axis=0))  # people count alike
+    single = choices._replace(session=choices.session + 100 * choices.participant)
+    one = slow_panel(single._replace(participant=0 * choices.participant), panel)[0]
+    np.testing.assert_allclose(found["pooled"], np.array(one, float))  # episodes do
     half = 12.7062 * np.abs(slow[0] - slow[1]) / 2  # Student's t of two people
     ends = np.stack([slow.mean(axis=0) - half, slow.mean(axis=0) + half], axis=-1)
     np.testing.assert_allclose(found["ci95"], ends, rtol=1e-4)

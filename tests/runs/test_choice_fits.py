@@ -102,8 +102,9 @@ def test_other_fits_lie_beside_it(
     beside = first["beside"]
     assert list(beside) == ["people", "theirs (2)", "people (2)"]
     assert all(each["rows"] == found["rows"] for each in beside.values())
-    with pytest.raises(UserError, match="cannot be read"):
-        fit_beside(first, tmp_path / "absent.csv", how)
+    (tmp_path / "bad.csv").write_text(theirs.read_text() + "\np9,1,1,0,,left,0,7")
+    with pytest.raises(UserError, match="1 of 1201 rows"):  # and not that ours has no column win
+        fit_beside(first, tmp_path / "bad.csv", how)
     learned: Any = FittedChoices({**found.document, "model": "learned"})
     learned.save(tmp_path / "learned")
     fit_beside(learned, tmp_path / "learned", {})

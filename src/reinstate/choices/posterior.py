@@ -85,12 +85,15 @@ def require_arviz() -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it announces its next version to whoever imports it
             importlib.import_module("h5netcdf")
-            return importlib.import_module("arviz")
-    except ImportError as error:
+            arviz = importlib.import_module("arviz")
+        if not hasattr(arviz, "InferenceData"):
+            raise ImportError(f"version {arviz.__version__} works otherwise; 0.22 or 0.23 will do")
+    except (ImportError, AttributeError) as error:  # absent, or not for what else is installed
         raise UserError(
             f"posterior draws and leave-one-out need ArviZ ({error}):"
-            " pip install 'reinstate[arviz]'"
+            " pip install --upgrade 'reinstate[arviz]'"
         ) from None
+    return arviz
 
 
 def leave_one_out(posterior: Posterior) -> Loo:
