@@ -10,11 +10,11 @@ from jax.custom_batching import custom_vmap
 
 
 def switch(index: Array, branches: Sequence[Callable[..., Any]], *args: Any) -> Any:
-    """Call branches[index](index, *args).
+    """Call `branches[index](index, *args)`.
 
-    Under `vmap`, `jax.lax.switch` computes all branches for all lanes and chooses. Here the lanes
-    of all `vmap`s together take the branch of the largest index among them. So a branch must also
-    do right by lanes of a smaller index, which it is told.
+    Under `vmap`, `jax.lax.switch` computes all branches for all lanes and chooses. Here all lanes,
+    of nested `vmap` too, take the branch of the largest index among them. So a branch must also do
+    right by lanes of a smaller index, which it is told.
     """
     of_lanes = [jax.vmap(branch) for branch in branches]
     one = custom_vmap(lambda index, *args: jax.lax.switch(index, branches, index, *args))

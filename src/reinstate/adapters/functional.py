@@ -83,7 +83,9 @@ class Environment:
 
     world: World
     per: Per = "epoch"
+    """What an episode of the environment is: a whole epoch, or one exposure."""
     last_step: bool = False
+    """Whether observations have the last action and reward, and say where an exposure starts."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.world, World):

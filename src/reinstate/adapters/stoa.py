@@ -34,7 +34,7 @@ class StoaEnvironment(stoa.Environment):
     `extras["next_obs"]`, as Stoa's AutoResetWrapper does. That is cheaper, since Stoa's wrapper
     samples an epoch at every step of every lane, and the only way to play per="exposure": a wrapper
     would start a new epoch each time. Two wrappers are no good here: OptimisticResetVmapWrapper
-    gives lanes that end together the same epoch, and CachedAutoResetWrapper every time the first.
+    lets lanes that end together share an epoch, and CachedAutoResetWrapper repeats the first one.
     """
 
     def __init__(self, env: Environment, auto_reset: bool = False) -> None:
