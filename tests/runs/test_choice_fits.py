@@ -98,21 +98,21 @@ def test_other_fits_lie_beside_it(
     how: Any = {"columns": {"reward": "win"}, "common": {"left": "0"}}
     first = reinstate.fit_choices(theirs, **how)
     for path in (Path(example), theirs, Path(example)):
-        fit_beside(first, path, how)
+        first.put_beside(label_of(path), fit_beside(path, "one-back", how))
     beside = first["beside"]
     assert list(beside) == ["people", "theirs (2)", "people (2)"]
     assert all(each["rows"] == found["rows"] for each in beside.values())
     (tmp_path / "bad.csv").write_text(theirs.read_text() + "\np9,1,1,0,,left,0,7")
     with pytest.raises(UserError, match="1 of 1201 rows"):  # and not that ours has no column win
-        fit_beside(first, tmp_path / "bad.csv", how)
+        fit_beside(tmp_path / "bad.csv", "one-back", how)
     learned: Any = FittedChoices({**found.document, "model": "learned"})
     learned.save(tmp_path / "learned")
-    fit_beside(learned, tmp_path / "learned", {})
+    assert fit_beside(tmp_path / "learned", "learned", how)["rows"] == found["rows"]
     with pytest.raises(UserError, match="is fitted by the learned model, not by one-back"):
-        fit_beside(first, tmp_path / "learned", how)
+        fit_beside(tmp_path / "learned", "one-back", how)
     (tmp_path / "other.json").write_text("[]")
     with pytest.raises(UserError, match=r"other\.json is no fit of choices"):
-        fit_beside(first, tmp_path / "other.json", how)
+        fit_beside(tmp_path / "other.json", "one-back", how)
 
 
 def test_it_is_saved_as_the_command_does(found: FittedChoices, hasty: None, tmp_path: Path) -> None:

@@ -97,11 +97,14 @@ class FitChoices(Verb):
         require_empty(self._folder, "choose another --out")
         self._check_draws()
         reporter = Reporter()
+        others = {}
+        for path in self.beside:  # first, since they may be at fault when FILE takes long
+            with reporter.working(f"{path}: {WORK[self.model]}"):
+                others[path] = fit_beside(path, self.model, how)
         with reporter.working(f"{self.file}: {WORK[self.model]}"):
             found = fit_choices(self.file, self.model, compare=self.compare, **how)
-        for path in self.beside:
-            with reporter.working(f"{path}: {WORK[self.model]}"):
-                fit_beside(found, path, how)
+        for path, other in others.items():
+            found.put_beside(label_of(path), other)
         beside = found.document.get("beside", {})
         for name, document in {"": found.document, **beside}.items():
             for warning in document["warnings"]:

@@ -27,6 +27,7 @@ TITLES = {
 }
 COMPANION_LABEL = "Ritter et al., CogSci 2018"
 ZERO, CHANCE = [Line("", 0.0)], [Line("", 0.5)]
+MOST_AGENTS = 30  # whose recovered weights are shown with intervals, in one chart per part
 WIDTH = 0.6  # of a category that series share
 GROUPS = tuple(COLOURS[name] for name in ("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"))
 
@@ -95,8 +96,8 @@ def _weight(group: object, name: str) -> Any:
 def _stay(fitted: Sequence[ShownAgent], people: str, companion: bool) -> list[Chart]:
     places = [float(place) for place in range(len(ORDER))]
     names = [name.replace("-", " ") for name in ORDER]
-    if not companion:  # beside other charts, a long word would run into the next
-        names = [name.replace("unrewarded", "not rewarded") for name in names]
+    if not companion:  # a long word would run into the next
+        names = [name.replace("unrewarded", "no reward") for name in names]
     looks: Any = {"marker": "ring", "detail": "read off a figure, ± .02"}
     charts = []
     for panel in PANELS:
@@ -112,7 +113,11 @@ def _stay(fitted: Sequence[ShownAgent], people: str, companion: bool) -> list[Ch
             series += curve(named, agent.colour, model, places, marker="ring")
         if series and companion:
             series.append(Series(COMPANION_LABEL, BLACK, places, COMPANION[panel], **looks))
-        rest: Any = {"of": TITLES[panel], "lines": CHANCE, "include": [0.0, 1.0]}
+        rest: Any = {
+            "of": TITLES[panel],
+            "lines": CHANCE,
+            "include": [0.0 if companion else -0.02, 1.0],
+        }
         charts.append(_side_by_side(STAY, series, names, people, **rest))
     return with_series(charts)
 
@@ -147,8 +152,12 @@ def weights_in_training(results: Results) -> list[Chart]:
 
 
 def recovery(document: Recovery) -> list[Chart]:
-    """Show true against recovered weights, from `simulated.recovery`."""
+    """Show true against recovered weights, from `simulated.recovery`.
+
+    Of many agents, each weight has a chart of its own, and intervals would hide the points.
+    """
     every: list[Any] = list(document["rows"])
+    crowded = len({row["participant"] for row in every}) > MOST_AGENTS
     looks: Any = {"include": [row["true"] for row in every], "scatter": True, "diagonal": True}
     charts = []
     for part in model.NAMES:
@@ -156,7 +165,10 @@ def recovery(document: Recovery) -> list[Chart]:
         for name, colour in STRATEGIES.items():
             rows = [row for row in every if row["part"] == part and row["strategy"] == name]
             true, estimates = [row["true"] for row in rows], [row["estimate"] for row in rows]
-            ci95 = [(row["low"], row["high"]) for row in rows]
+            ci95 = [] if crowded else [(row["low"], row["high"]) for row in rows]
             series += [Series(name, colour, true, estimates, ci95, width=1.0)] if rows else []
-        charts.append(Chart(*RECOVERY, series, of=f"{part} episodes", **looks))
+        if crowded:
+            charts += [Chart(*RECOVERY, [one], of=f"{one.name}, {part}", **looks) for one in series]
+        else:
+            charts.append(Chart(*RECOVERY, series, of=f"{part} episodes", **looks))
     return sharing_y(charts)

@@ -120,6 +120,15 @@ class FittedChoices(Mapping[str, Any]):
         every = {self.label: self.document, **self.document.get("beside", {}), **others}
         return mpl.draw([*charts.fitted_weights(every), *charts.fitted_stay(every)])
 
+    def put_beside(self, label: str, other: "FittedChoices") -> None:
+        """Keep another fit beside this one: figures show both, and fit.json holds both."""
+        beside = self.document.setdefault("beside", {})
+        taken = {*beside, self.label}
+        if label in taken:
+            label = next(f"{label} ({n})" for n in count(2) if f"{label} ({n})" not in taken)
+        kept = {name: value for name, value in other.items() if name != "beside"}
+        beside[label] = cast(ChoiceFit, kept)
+
     def save(self, out: str | Path) -> None:
         """Write fit.json, weights.csv and the figures into a new folder, as the command does."""
         save_fit(self.document, Path(out), self.label)
@@ -136,30 +145,24 @@ class FittedChoices(Mapping[str, Any]):
         return recovery(seed=seed, model=model, alpha=RATES[model], **design)
 
 
-def fit_beside(found: FittedChoices, path: Path, how: Mapping[str, Any]) -> None:
-    """Add to a document another fit by the same model, for its figures to show.
+def fit_beside(path: str | Path, model: str, how: Mapping[str, Any]) -> FittedChoices:
+    """Fit a table to be shown beside another, or read an earlier fit by the same model.
 
-    `path` is a table, read with the same options or else by our own names, or an earlier fit.
+    `how` are the options of the other: the table is read with them, or else by our own names.
     """
-    model = found.document["model"]
-    if _is_fit(path):
-        other = read_fit(path)
-        if other["model"] != model:
-            raise UserError(f"{path} is fitted by the {other['model']} model, not by {model}")
-    else:
+    if _is_fit(Path(path)):
+        found = FittedChoices(read_fit(path))
+        if found["model"] != model:
+            raise UserError(f"{path} is fitted by the {found['model']} model, not by {model}")
+        return found
+    try:
+        return fit_choices(path, model, **how)
+    except UserError as error:
+        plain = {name: how[name] for name in ("skip_bad", "prior_sd", "seed") if name in how}
         try:
-            other = fit_choices(path, model, **how).document
-        except UserError as error:
-            plain = {name: how[name] for name in ("skip_bad", "prior_sd", "seed") if name in how}
-            try:
-                other = fit_choices(path, model, **plain).document
-            except UserError:
-                raise error from None
-    beside = found.document.setdefault("beside", {})
-    label, taken = label_of(path), {*beside, found.label}
-    if label in taken:
-        label = next(f"{label} ({n})" for n in count(2) if f"{label} ({n})" not in taken)
-    beside[label] = cast(ChoiceFit, {n: v for n, v in other.items() if n != "beside"})
+            return fit_choices(path, model, **plain)
+        except UserError:
+            raise error from None
 
 
 def label_of(path: Path) -> str:
