@@ -1,45 +1,59 @@
-"""Choice models at a million episodes: seconds to fit them, and to read them from a file.
+"""Choice models at a million episodes, or on a table of your own: seconds to read and to fit them.
 
 python benchmarks/choices.py --episodes 1000000
+python benchmarks/choices.py --file people.csv --learned --hierarchical --compare
 """
 
-import csv
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-import numpy as np
 import tyro
 
-from reinstate.choices import fit_choices, read_choices, simulate
+from reinstate import fit_choices
+from reinstate.choices import read_choices, simulate
 from reinstate.choices.model import Choices, join_choices
-from reinstate.choices.tables import COLUMNS
+from reinstate.runs.choice_fits import write_choices
 
 WEIGHTS = {"IMF": 0.3, "IMB": 1.2, "EMB": 1.0, "perseveration": 0.3}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Options:
+    file: Path | None = None
+    """A table of choices; without one, choices are simulated."""
     episodes: int = 1_000_000
     participants: int = 10
     learned: bool = False
     """Fit learned values too: a profile over learning rates, and so far more work."""
+    hierarchical: bool = False
+    """Sample the hierarchical model too."""
+    compare: bool = False
+    """Fit rival models of each too; of the hierarchical one, this needs ArviZ."""
 
 
 def main(options: Options) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = options.file or _simulated(options, Path(folder) / "choices.csv")
+        size = file.stat().st_size / 1e6
+        table = _timed(f"read {size:.1f} MB", lambda: read_choices(file))
+    print(f"{len(table.choices.action):,} episodes of {len(table.participants)} participants")
+    models = ["one-back", *["learned"][: options.learned]]
+    models += ["hierarchical"][: options.hierarchical]
+    for model in models:
+        what = f"{model}, with its rivals" if options.compare else model
+        _timed(what, lambda m=model: fit_choices(table.choices, m, compare=options.compare))  # type: ignore[misc]
+
+
+def _simulated(options: Options, path: Path) -> Path:
     each = options.episodes // options.participants
     choices = join_choices([_participant(code, each) for code in range(options.participants)])
-    print(f"{len(choices.action):,} episodes of {options.participants} participants")
-    _timed("one-back, cued and uncued, with leave-one-out", lambda: fit_choices(choices))
-    if options.learned:
-        _timed("learned values, the same", lambda: fit_choices(choices, "learned"))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "choices.csv"
-        _write(choices, path)
-        _timed(f"read {path.stat().st_size / 1e6:.0f} MB of CSV", lambda: read_choices(path))
+    write_choices(path, choices, [f"p{code}" for code in range(options.participants)])
+    return path
 
 
 def _participant(code: int, episodes: int) -> Choices:
@@ -47,19 +61,11 @@ def _participant(code: int, episodes: int) -> Choices:
     return played._replace(participant=played.participant + code)
 
 
-def _write(choices: Choices, path: Path) -> None:
-    cue = np.where(choices.cued, choices.cue_episode.astype(str), "")
-    columns = [column.tolist() for column in choices._replace(cue_episode=cue)]
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        writer.writerows(zip(*columns, strict=True))
-
-
-def _timed(what: str, work: Callable[[], Any]) -> None:
+def _timed(what: str, work: Callable[[], T]) -> T:
     began = time.perf_counter()
-    work()
-    print(f"{time.perf_counter() - began:6.2f} s  {what}")
+    found = work()
+    print(f"{time.perf_counter() - began:6.2f} s  {what}", flush=True)
+    return found
 
 
 if __name__ == "__main__":
