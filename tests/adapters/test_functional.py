@@ -1,5 +1,7 @@
 """Functional environments against the worlds they are made of, played by hand."""
 
+import importlib
+import sys
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -258,3 +260,10 @@ def test_wrong_input_is_told_in_words() -> None:
         Environment(BANDITS, per="episode")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="made of a World"):
         Environment("barcode-bandits")  # type: ignore[arg-type]
+
+
+def test_a_missing_package_is_named_with_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "stoa", None)
+    monkeypatch.delitem(sys.modules, "reinstate.adapters.stoa", raising=False)
+    with pytest.raises(ImportError, match=r'pip install "reinstate\[stoa\]"'):
+        importlib.import_module("reinstate.adapters.stoa")

@@ -107,6 +107,9 @@ def test_an_evaluator_stops_at_the_end_of_one_epoch() -> None:
     def evaluate(key: Any) -> Any:
         return jax.lax.while_loop(going_on, step, (*evaluation.reset(key), 0.0))
 
+    first, _ = evaluation.reset(KEYS[0])
+    second, _ = evaluation.step(first, 1)
+    assert not np.array_equal(first.rng_key, second.rng_key)
     state, timestep, total = evaluate(KEYS)
     assert (np.asarray(state.time) == EPOCH).all() and timestep.last().all()
     assert np.isfinite(np.asarray(timestep.extras["expected_reward"])).all()
