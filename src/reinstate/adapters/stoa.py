@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import ArrayLike
 
 from reinstate.adapters.functional import Environment, EnvParams, EnvState, Info
 from reinstate.adapters.spaces import MOST
@@ -66,7 +67,7 @@ class StoaEnvironment(stoa.Environment):
         return AdapterStateWithKey(base_env_state=state, rng_key=key), first
 
     def step(
-        self, state: Any, action: Array, env_params: EnvParams | None = None
+        self, state: Any, action: ArrayLike, env_params: EnvParams | None = None
     ) -> tuple[Any, stoa.TimeStep]:
         """Take one step."""
         step_key, key = jax.random.split(state.rng_key)
@@ -83,7 +84,7 @@ class StoaEnvironment(stoa.Environment):
         return AdapterStateWithKey(base_env_state=after, rng_key=key), timestep
 
     def _step(
-        self, key: Array, state: EnvState, action: Array, params: EnvParams | None
+        self, key: Array, state: EnvState, action: ArrayLike, params: EnvParams | None
     ) -> tuple[Array, EnvState, Array, Array, Array, Info]:
         if not self._auto_reset:
             observation, after, reward, terminated, extras = self._env.step_env(
