@@ -53,30 +53,33 @@ class ByHand:
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.sample_epoch, self.play = jax.jit(world.sample_epoch), jax.jit(world.step)
+        self.observe, self.worth = jax.jit(world.observe), jax.jit(world.expected_rewards)
         self.start_epoch(KEY)
 
     def start_epoch(self, key: Array) -> None:
         epoch_key, reset_key = jax.random.split(key)
-        self.tasks, self.history = self.world.sample_epoch(epoch_key), self.world.new_history()
+        self.tasks, self.history = self.sample_epoch(epoch_key), self.world.new_history()
         self.start_episode(reset_key, 0)
         self.last: tuple[int, float] = -1, 0.0
 
     def start_episode(self, key: Array, number: int) -> None:
-        task = jax.tree.map(lambda x: x[number], self.tasks)
+        task = jax.tree.map(lambda x: np.asarray(x)[number], self.tasks)
         self.task = self.world.update_task(self.history, task)
         self.state, self.number, self.steps = self.world.reset(key, self.task), number, 0
 
     def observation(self) -> np.ndarray:
-        seen, (action, reward) = self.world.observe(self.task, self.state), self.last
+        seen, (action, reward) = self.observe(self.task, self.state), self.last
         row = int(seen.context)
-        context = self.world.contexts(self.task)[row] if row >= 0 else [0] * self.world.context_size
-        one_hot = [float(n == action) for n in range(self.world.num_actions)]
-        return np.array([*seen.features, *context, *one_hot, reward, self.steps == 0], np.float32)
+        shown = np.asarray(self.world.contexts(self.task))[row] * (row >= 0)
+        one_hot = np.arange(self.world.num_actions) == action
+        parts = [np.asarray(seen.features), shown, one_hot, [reward, self.steps == 0]]
+        return np.concatenate(parts).astype(np.float32)
 
     def step(self, key: Array, action: Array) -> dict[str, Any]:
         play_key, move_key = jax.random.split(key)
-        expected = self.world.expected_rewards(self.task, self.state)
-        self.state, reward = self.world.step(play_key, self.task, self.state, action)
+        expected = self.worth(self.task, self.state)
+        self.state, reward = self.play(play_key, self.task, self.state, action)
         self.steps, self.last = self.steps + 1, (int(action), float(reward))
         final, terminated = self.observation(), False
         if self.steps == self.world.episode_length:
@@ -90,7 +93,7 @@ class ByHand:
             "reward": reward,
             "terminated": terminated,
             "expected_reward": expected[action],
-            "best_expected_reward": max(expected),
+            "best_expected_reward": np.max(expected),
             "context_id": self.task.context_id,
             "exposure": self.task.exposure,
             "new_episode": self.steps == 0,
@@ -103,7 +106,8 @@ def test_an_environment_plays_as_its_world_does(world: World) -> None:
     env, actions, hand = Environment(world, last_step=True), some_actions(world), ByHand(world)
     observation, state = env.reset(KEY)
     np.testing.assert_array_equal(observation, hand.observation())
-    observations, reward, terminated, truncated, info = run(env, state, actions)
+    played = jax.tree.map(np.asarray, run(env, state, actions))
+    observations, reward, terminated, truncated, info = played
     for n in range(STEPS):
         expected = hand.step(CHANCE[n], actions[n])
         assert (reward[n], terminated[n]) == (expected.pop("reward"), expected["terminated"])
