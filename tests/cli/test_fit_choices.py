@@ -293,6 +293,7 @@ GOOD: list[list[Any]] = [["a", 1, e, 0, "", e % 2, e // 2 % 2, e // 4 % 2] for e
         ("recover-choices x --episodes 1", "episodes must be positive"),
         ("recover-choices x --cued 2", "cued must be a probability between 0 and 1"),
         ("evaluate barcode-bandits/epl2rl --choices x.csv", "--choices is for the two-step task"),
+        ("evaluate two-step/epl2rl --choices x.csv.gz", "--choices writes CSV: name it x.csv"),
         ("recover-choices x --skip-bad", "Unrecognized options: --skip-bad"),
     ],
 )

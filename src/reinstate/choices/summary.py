@@ -106,7 +106,7 @@ def comparison_table(part: str, models: Sequence[ModelRow], people: int) -> Text
          f"{row['best_for']} of {people}"]
         for row in models
     ]  # fmt: skip
-    return TextTable(title, ["model"], ["sum of AIC", "of BIC", "ΔBIC", "best for"], rows)
+    return TextTable(title, ["model"], ["sum of AIC", "of BIC", "above best", "best for"], rows)
 
 
 _LOO = ("elpd_loo", "se", "delta_elpd", "delta_se")

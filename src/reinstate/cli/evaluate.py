@@ -6,12 +6,13 @@ from typing import Annotated
 
 from reinstate import devices
 from reinstate.analysis.results import Scores
+from reinstate.choices.columns import PARQUET
 from reinstate.choices.model import from_record
 from reinstate.cli.shared import NewFile, RunFolder, Verb, shown
 from reinstate.cli.tables import print_agents, say, say_next
 from reinstate.errors import UserError
 from reinstate.files import require_new, write_json
-from reinstate.runs.choice_fits import write_choices
+from reinstate.runs.choice_fits import label_of, write_choices
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import open_run, write_record
@@ -57,8 +58,7 @@ class Evaluate(Verb):
         for name in ("out", "record", "choices"):
             if path := getattr(self, name):
                 require_new(path, f"--{name}")
-        if self.choices and not isinstance(settings.task, EpisodicTwoStep):
-            raise UserError(f"--choices is for the two-step task: {self.run} plays another")
+        self._check_choices(settings)
         devices.use_all_cores()
         evaluator = Evaluator(experiment, agent, settings)
         state, is_own = evaluator.load(run, self.checkpoint), self._is_own(own)
@@ -89,6 +89,14 @@ class Evaluate(Verb):
         if not self._is_own(own):
             say(f"{run.evaluation_path} is kept: it is about the run's own settings")
         say_next(["reinstate", "report", self.run], "make a page of it")
+
+    def _check_choices(self, settings: Settings) -> None:
+        if not self.choices:
+            return
+        if not isinstance(settings.task, EpisodicTwoStep):
+            raise UserError(f"--choices is for the two-step task: {self.run} plays another")
+        if self.choices.suffix in (".gz", *PARQUET):
+            raise UserError(f"--choices writes CSV: name it {label_of(self.choices)}.csv")
 
     def _changed(self, own: Settings) -> Settings:
         asked = {name: getattr(self, name) for name in ("epochs", "seed")}
