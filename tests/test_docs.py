@@ -169,6 +169,10 @@ def test_an_agent_of_your_own(run_page: RunPage) -> None:
     assert reward[again].mean() > reward[~again].mean() + 0.5
 
 
+def test_an_environment_in_jax(run_page: RunPage) -> None:
+    run_page("how-to/jax-environments.md")
+
+
 def test_the_cell_and_the_memory_in_other_models(run_page: RunPage) -> None:
     names = run_page("how-to/cell-and-memory.md")
     assert names["found"].written[:, 0].tolist() == [1] * 4

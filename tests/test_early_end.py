@@ -1,7 +1,7 @@
 """Episodes that end early: steps after the end are not played, not learned from, not stored."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -42,7 +42,13 @@ class UntilRewarded(BarcodeBandits):
         return state.won
 
 
-SIZES = {"num_arms": 3, "pulls": 6, "num_contexts": 3, "repeats": 3, "barcode_length": 4}
+SIZES: dict[str, Any] = {
+    "num_arms": 3,
+    "pulls": 6,
+    "num_contexts": 3,
+    "repeats": 3,
+    "barcode_length": 4,
+}
 WORLD = UntilRewarded(**SIZES, p_good=0.5, p_bad=0.3)
 NETWORK = Network(hidden_size=8)
 DICTIONARY = DND(capacity=9)

@@ -78,6 +78,15 @@ def test_against_a_slow_loop() -> None:
     np.testing.assert_allclose(reward_per_episode(record), per_seed)
 
 
+def test_regret_is_unknown_where_the_worth_of_actions_is() -> None:
+    record = random_record(np.array([[[0, 0, 1, 1]]]))
+    unknown: Any = np.full(record.reward.shape, np.nan)
+    found = by_exposure(record._replace(expected_reward=unknown))
+    assert found["regret"]["mean"] == [None, None]  # JSON has no NaN
+    assert {step for steps in found["regret_by_step"] for step in steps} == {None}
+    assert None not in found["reward"]["mean"]
+
+
 def test_exposures_that_a_seed_never_met_are_left_out() -> None:
     """As an urn may have it: the first seed meets a context four times, the second only twice."""
     found = by_exposure(random_record(np.array([[[0, 1, 2, 3]], [[0, 0, 1, 1]]])))

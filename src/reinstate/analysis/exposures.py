@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reinstate.analysis.intervals import evaluation_error, over_seeds
+from reinstate.analysis.intervals import evaluation_error, over_seeds, without_nan
 from reinstate.analysis.results import ByExposure, OverSeeds, Scores
 from reinstate.evaluation import Record
 
@@ -40,8 +40,9 @@ def by_exposure(record: Record) -> ByExposure:
         "exposure": list(range(1, shared + 1)),
         "episodes": [int((exposure == e).sum()) for e in range(shared)],
         "reward": over_seeds(_means(reward, exposure, shared)),
-        "regret": over_seeds(_means(cumulative[..., -1], exposure, shared)),
-        "regret_by_step": _means(cumulative, exposure, shared).mean(axis=0).tolist(),
+        # Worlds that cannot tell what actions are worth have no regret.
+        "regret": without_nan(over_seeds(_means(cumulative[..., -1], exposure, shared))),
+        "regret_by_step": without_nan(_means(cumulative, exposure, shared).mean(axis=0).tolist()),
     }
 
 

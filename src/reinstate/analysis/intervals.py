@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from reinstate.analysis.results import OverSeeds
+from reinstate.analysis.results import ChoiceWeight, OverSeeds
 
 CONFIDENCE = 0.95
 NORMAL = float(stats.norm.ppf((1 + CONFIDENCE) / 2))  # 1.96
@@ -79,7 +79,7 @@ def without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and np.isnan(value) else value
 
 
-def with_interval(summary: OverSeeds, number: str = ".2f") -> str:
+def with_interval(summary: OverSeeds | ChoiceWeight, number: str = ".2f") -> str:
     """Write a mean with its interval."""
     mean, ci95 = summary["mean"], summary["ci95"]
     interval = ", ".join(f"{end:{number}}" for end in ci95) if ci95 else "one seed"
