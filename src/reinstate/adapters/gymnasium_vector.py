@@ -163,8 +163,11 @@ def _masked(info: Mapping[str, np.ndarray], mask: np.ndarray) -> dict[str, Any]:
     Numbers are as wide as Python's.
     """
     infos: dict[str, Any] = {}
+    everyone = bool(mask.all())
     for name, value in info.items():
-        shown = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, np.zeros_like(value))
+        shown = value
+        if not everyone:
+            shown = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, np.zeros_like(value))
         wide = {"i": np.int64, "f": np.float64}.get(value.dtype.kind) if value.ndim == 1 else None
         infos[name], infos[f"_{name}"] = shown.astype(wide or value.dtype), mask.copy()
     return infos
