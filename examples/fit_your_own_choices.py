@@ -19,6 +19,7 @@
 # Without cues it is the classic task, and there are two.
 
 # %%
+import io
 import tempfile
 from pathlib import Path
 
@@ -35,13 +36,15 @@ BLUE, GREEN, GREY = "#0072B2", "#009E73", "#6E7781"
 
 def show(figure: Figure, name: str) -> None:
     """Show a figure below the cell; where this runs as a plain script, write NAME.png instead."""
-    if "get_ipython" in globals():
-        from IPython.display import display
-
-        display(figure)
-    else:
-        figure.savefig(f"{name}.png", dpi=150)
+    png = io.BytesIO()
+    figure.savefig(png, dpi=100)
     plt.close(figure)
+    if "get_ipython" in globals():
+        from IPython.display import Image, display
+
+        display(Image(png.getvalue()))
+    else:
+        Path(f"{name}.png").write_bytes(png.getvalue())
 
 
 # %% [markdown]
@@ -54,7 +57,7 @@ def show(figure: Figure, name: str) -> None:
 folder = tempfile.TemporaryDirectory()
 file = Path(folder.name) / "choices.csv"  # or your own
 write_example(file)
-lines = file.read_text().splitlines()
+lines = file.read_text(encoding="utf-8").splitlines()
 print(*lines[:4], "…", *lines[60:63], sep="\n")
 
 # %% [markdown]
@@ -112,7 +115,7 @@ for strategy in ("IMF", "IMB", "EMF", "EMB"):
 
 # %%
 design = found["data"]["design"]
-print(design)
+print({name: round(value, 2) for name, value in design.items()})
 mine = recovery(**{**design, "participants": 100})
 print("part    weight         correlation with the true one   size of the error")
 for row in mine["weights"]:

@@ -14,6 +14,9 @@
 # context has been met in an epoch, this time included.
 
 # %%
+import io
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
@@ -31,13 +34,15 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#6E7781"
 
 def show(figure: Figure, name: str) -> None:
     """Show a figure below the cell; where this runs as a plain script, write NAME.png instead."""
-    if "get_ipython" in globals():
-        from IPython.display import display
-
-        display(figure)
-    else:
-        figure.savefig(f"{name}.png", dpi=150)
+    png = io.BytesIO()
+    figure.savefig(png, dpi=100)
     plt.close(figure)
+    if "get_ipython" in globals():
+        from IPython.display import Image, display
+
+        display(Image(png.getvalue()))
+    else:
+        Path(f"{name}.png").write_bytes(png.getvalue())
 
 
 # %% [markdown]
@@ -204,7 +209,8 @@ print(f"new contexts: {(~known).sum()}, of which {some[~known].sum()} brought ba
 # ## The memory map
 #
 # What is in a stored state? Every point below is one of them, placed where the states differ most.
-# Its colour says which arm was the good one, which nobody told the agent.
+# Its colour says which arm was the good one, which nobody told the agent. The number above a panel
+# is the share of states whose nearest neighbour is of the same arm.
 
 # %%
 player = agents["epl2rl"].player()

@@ -14,6 +14,7 @@
 # room. Rooms come back, and then it pays to remember.
 
 # %%
+import io
 import os
 import subprocess
 import sys
@@ -31,13 +32,15 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#6E7781"
 
 def show(figure: Figure, name: str) -> None:
     """Show a figure below the cell; where this runs as a plain script, write NAME.png instead."""
-    if "get_ipython" in globals():
-        from IPython.display import display
-
-        display(figure)
-    else:
-        figure.savefig(f"{name}.png", dpi=150)
+    png = io.BytesIO()
+    figure.savefig(png, dpi=100)
     plt.close(figure)
+    if "get_ipython" in globals():
+        from IPython.display import Image, display
+
+        display(Image(png.getvalue()))
+    else:
+        Path(f"{name}.png").write_bytes(png.getvalue())
 
 
 # %% [markdown]

@@ -63,6 +63,7 @@ def test_what_no_page_should_show_is_found() -> None:
         {"output_type": "stream", "name": "stdout", "text": [f"{Path.home()}/runs\n"]},
         {"output_type": "stream", "name": "stdout", "text": ["\x1b[1mbold\n"]},
         {"output_type": "display_data", "data": {"image/png": ["A" * 100_000]}},
+        {"output_type": "display_data", "data": {"text/plain": ["<Figure size 940x650>"]}},
     ]
     for output in shown:
         assert notebooks.faults({"cells": [{"id": "one", "outputs": [output]}]}) != []

@@ -129,6 +129,8 @@ def _faults_of(output: Any) -> list[str]:
         found.append(f"something on stderr, {''.join(output['text'])[:80]!r}")
     if len("".join(output.get("data", {}).get("image/png", ""))) > LARGEST_FIGURE * 4 / 3:
         found.append(f"a figure of more than {LARGEST_FIGURE} bytes")
+    if output["output_type"] == "display_data" and "image/png" not in output["data"]:
+        found.append("a figure that is not shown, only named")
     text = {"text": output.get("text"), **output.get("data", {})}
     text.pop("image/png", None)
     said = json.dumps(text)
@@ -145,9 +147,11 @@ def main(arguments: list[str] | None = None) -> int:
 
     known = scripts()
     parser = argparse.ArgumentParser(prog="notebooks", description="Execute the notebooks.")
-    parser.add_argument("names", nargs="*", choices=[*known, []], help="which; by default all")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which; by default all")
     parser.add_argument("--check", action="store_true", help="write nothing")
     options = parser.parse_args(arguments)
+    if unknown := [name for name in options.names if name not in known]:
+        parser.error(f"no notebook is called {unknown[0]}: there are {', '.join(known)}")
     failed = False
     for name in options.names or known:
         print(name, flush=True)
