@@ -46,6 +46,11 @@ def test_png_and_svg_with_the_same_bytes_for_the_same_numbers(tmp_path: Path) ->
     assert len(list(tmp_path.iterdir())) == 4
 
 
+def test_a_notebook_can_show_a_figure() -> None:
+    figure: Any = mpl.draw([CHART])
+    assert figure._repr_png_().startswith(b"\x89PNG")
+
+
 def test_nothing_to_draw_leaves_no_file(tmp_path: Path) -> None:
     mpl.save([], tmp_path / "none")
     assert list(tmp_path.iterdir()) == []

@@ -37,7 +37,7 @@ def draw_trajectories(drawing: Trajectories, title: str = "") -> "Figure":
 
     Each column is a context; above its first exposure, below its second, from the same start.
     """
-    from matplotlib.figure import Figure
+    from reinstate.figures.canvas import Figure
     from matplotlib.lines import Line2D
 
     height, width, pairs = drawing

@@ -48,7 +48,7 @@ def save(drawing: MemoryMap, path: Path, title: str = "") -> None:
 
 def draw(drawing: MemoryMap, title: str = "") -> "Figure":
     """Draw panels side by side on the same axes; a number stands amid the states of each label."""
-    from matplotlib.figure import Figure
+    from reinstate.figures.canvas import Figure
     from matplotlib.lines import Line2D
 
     panels, names = drawing.panels, _names(drawing)

@@ -51,7 +51,7 @@ def save(drawings: Sequence[Drawing], stem: Path, title: str = "") -> None:
 
 def draw(drawings: Sequence[Drawing], title: str = "") -> "Figure":
     """Make a figure of charts side by side, with one legend below them."""
-    from matplotlib.figure import Figure
+    from reinstate.figures.canvas import Figure
 
     charts = [each for each in drawings if isinstance(each, Chart)]
     if not charts:
