@@ -37,8 +37,9 @@ def draw_trajectories(drawing: Trajectories, title: str = "") -> "Figure":
 
     Each column is a context; above its first exposure, below its second, from the same start.
     """
-    from reinstate.figures.canvas import Figure
     from matplotlib.lines import Line2D
+
+    from reinstate.figures.canvas import Figure
 
     height, width, pairs = drawing
     columns = max(len(pairs), 1)

@@ -48,8 +48,9 @@ def save(drawing: MemoryMap, path: Path, title: str = "") -> None:
 
 def draw(drawing: MemoryMap, title: str = "") -> "Figure":
     """Draw panels side by side on the same axes; a number stands amid the states of each label."""
-    from reinstate.figures.canvas import Figure
     from matplotlib.lines import Line2D
+
+    from reinstate.figures.canvas import Figure
 
     panels, names = drawing.panels, _names(drawing)
     figure = Figure(figsize=(SIDE * len(panels) + 0.5, SIDE + 1.2), layout="constrained")
