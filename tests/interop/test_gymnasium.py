@@ -20,6 +20,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from reinstate.adapters.gymnasium import IDS, ReinstateEnv  # noqa: E402
 from reinstate.adapters.lanes import programs  # noqa: E402
 from reinstate.errors import UserError  # noqa: E402
+from reinstate.files import read_json  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
 from reinstate.tasks.two_step import EpisodicTwoStep  # noqa: E402
 
@@ -37,6 +38,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "reinstate/WaterMaze-v0": {"num_contexts": 3, "repeats": 2, "steps": 4, "height": 3},
     "reinstate/TwoStep-v0": {"uncued": 3, "cued": 2, "barcode_length": 4},
 }
+ROOT = Path(__file__).parents[2]
+PAGE, RESULTS = ROOT / "docs" / "how-to" / "gymnasium.md", ROOT / "results" / "adapters"
 GRANULARITIES = ("epoch", "exposure")
 
 
@@ -270,14 +273,35 @@ def test_without_gymnasium_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         import_module("reinstate.adapters.gymnasium")
 
 
-def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_runs_and_shows_what_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    page = Path(__file__).parents[2] / "docs" / "how-to" / "gymnasium.md"
-    blocks = re.findall(r"^```py\n(.*?)^```$", page.read_text(), re.M | re.S)
+    page = PAGE.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```py\n(.*?)^```$", page, re.M | re.S)
     names: dict[str, Any] = {"__name__": "page"}
     for block in blocks:
-        exec(compile(block, str(page), "exec"), names)
-    assert len(blocks) > 4
+        exec(compile(block, PAGE.name, "exec"), names)
+    assert len(blocks) == 7 and names["env"].unwrapped.world.process == "urn"
+    drawn = re.search(r"^context 4, .*?(?=^```$)", page, re.M | re.S)
+    assert drawn is not None and drawn[0] in capsys.readouterr().out
+
+
+def test_the_page_says_what_was_recorded() -> None:
+    page = " ".join(PAGE.read_text(encoding="utf-8").split())
+    rows = read_json(RESULTS / "gymnasium-vector.json")["steps_per_second"]
+    times, speeds = ([row["times"] for row in rows], [row["vector"]["median"] for row in rows])
+    assert min(times) >= 20 and {row["id"] for row in rows} == IDS.keys()
+    assert f"{min(times):.0f} to {max(times):.0f} times as many steps per second" in page
+    assert f"{min(speeds) / 1000:.0f},000 to {max(speeds) / 1000:.0f},000" in page
+    found = read_json(RESULTS / "sb3.json")
+    low, high = found["reward"]["ci95"]
+    earned = (
+        f"earns {found['reward']['mean']:.2f} per exposure (95% interval {low:.2f} to {high:.2f}"
+    )
+    assert earned in page and f"chance is {found['chance']:.2f}" in page
+    assert f"without memory {found['without_memory']:.2f}" in page
+    assert f"with memory at most {found['with_memory']:.2f}" in page
 
 
 def test_x64_changes_no_stream() -> None:
