@@ -41,7 +41,9 @@ def test_shapes(uniform: Record) -> None:
     for leaf in jax.tree.leaves(uniform.outcome):
         assert leaf.shape == (EPOCHS, episodes)
     assert uniform.filled.shape == (EPOCHS, episodes)
-    others = [getattr(uniform, name) for name in Record._fields[2:-1] if name != "outcome"]
+    by_episode = ("context_id", "exposure", "outcome", "filled")
+    others = [getattr(uniform, name) for name in Record._fields if name not in by_episode]
+    assert uniform.played is None  # no episode ends early
     for leaf in jax.tree.leaves(others):
         assert leaf.shape == (EPOCHS, episodes, steps)
 
