@@ -79,4 +79,4 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .jax-cache reproduction tuning docs/_build
+	rm -rf $(VENV) .jax-cache reproduction tuning docs/_build docs/jupyter_execute

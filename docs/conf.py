@@ -12,7 +12,7 @@ copyright = author
 release = version = version_of("reinstate")
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "results", "docstrings"]
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "jupyter_execute"]
 
 html_theme = "furo"
 html_title = "reinstate"

@@ -82,7 +82,8 @@ def test_the_cell_and_its_gradients_are_those_of_jax(
             assert mine.dtype == twin.weight.dtype
             np.testing.assert_allclose(mine.detach(), theirs, rtol=tolerance, atol=tolerance)
         leaves = [slopes[0].weight, slopes[0].bias, *slopes[1:4]]
-        for tensor, slope in zip([twin.weight, twin.bias, *tensors[:3]], leaves, strict=True):
+        variables: list[Any] = [twin.weight, twin.bias, *tensors[:3]]
+        for tensor, slope in zip(variables, leaves, strict=True):
             scale = float(np.abs(slope).max())
             np.testing.assert_allclose(tensor.grad, slope, atol=5 * tolerance * scale)
 
@@ -191,7 +192,7 @@ def test_everything_stays_on_its_device() -> None:
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("episodic", [True, False])
-def test_pytorchs_own_cell_becomes_ours_and_back(episodic: bool, bias: bool) -> None:
+def test_pytorchs_own_cell_becomes_mineand_back(episodic: bool, bias: bool) -> None:
     lstm = torch.nn.LSTMCell(INPUT, HIDDEN, bias=bias)
     cell = ours.EpisodicLSTMCell.from_lstm_cell(lstm, episodic=episodic)
     x, c, h = torch.randn(LANES, INPUT), torch.randn(LANES, HIDDEN), torch.randn(LANES, HIDDEN)

@@ -1,6 +1,7 @@
 """Many lanes of a world as one vector environment of Gymnasium, on one compiled step."""
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import jax
@@ -15,20 +16,15 @@ from reinstate.tasks.base import World
 
 batch_space, np_random = gymnasium.vector.utils.batch_space, gymnasium.utils.seeding.np_random
 NEW_API = hasattr(gymnasium.vector, "AutoresetMode")  # 1.1 and later
-if NEW_API:
-    from gymnasium.vector import AutoresetMode, VectorEnv
-
-    SAME_STEP: Any = AutoresetMode.SAME_STEP
-else:
-    from gymnasium.experimental.vector import VectorEnv
-
-    SAME_STEP = "SameStep"  # as the word is spelled later
+vector: Any = gymnasium.vector if NEW_API else import_module("gymnasium.experimental.vector")
+# In 0.29, as the word is spelled later.
+SAME_STEP: Any = vector.AutoresetMode.SAME_STEP if NEW_API else "SameStep"
 
 METADATA = {**common.METADATA, "autoreset_mode": SAME_STEP}
 OF_STEPS = ("expected_reward", "best_expected_reward")  # what a reset has nothing to say of
 
 
-class ReinstateVectorEnv(VectorEnv):
+class ReinstateVectorEnv(vector.VectorEnv):
     """Lanes of a world, all stepped by one call; arguments are those of ReinstateEnv.
 
     A lane whose episode ends is reset within the same step: the observation returned is the next
