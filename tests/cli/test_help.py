@@ -113,12 +113,14 @@ def test_completion(command: Command, tmp_path: Path) -> None:
 def test_list(command: Command) -> None:
     said = command("list")
     assert said.code == 0 and said.err == ""
+    rest, weights = said.out.split("\nweights\n")
     for name in (*EXPERIMENTS, *AGENTS, *MEMORIES, *SINKS):
-        (line,) = re.findall(rf"^  {name} +\S.*$", said.out, re.MULTILINE)  # one record per line
-    (line,) = re.findall("^  barcode-bandits .*$", said.out, re.MULTILINE)
+        (line,) = re.findall(rf"^  {name} +\S.*$", rest, re.MULTILINE)  # one record per line
+    assert re.search(r"^  water-maze +epl2rl \(reward 7\.", weights, re.MULTILINE)
+    (line,) = re.findall("^  barcode-bandits .*$", rest, re.MULTILINE)
     assert "; section 4.1, Fig. 3a; presets quick, paper; agents epl2rl, l2rl, " in line
     listed = json.loads(command("list --json").out)
-    assert set(listed) == {"experiments", "agents", "memories", "sinks", "packages"}
+    assert set(listed) == {"experiments", "agents", "memories", "sinks", "weights", "packages"}
     assert listed["experiments"]["barcode-bandits"]["presets"] == ["quick", "paper"]
     assert listed["agents"].keys() == AGENTS.keys()
 

@@ -23,7 +23,7 @@ VERBS = {  # each is a class in the module of its name, imported when it is aske
     "train": "train one agent, several seeds at once",
     "evaluate": "judge a trained run on fresh tasks, weights frozen",
     "report": "make one HTML page of results and runs",
-    "list": "list experiments, agents, memories and metric sinks",
+    "list": "list experiments, agents, memories, sinks and weights",
     "optimum": "compute the best possible reward, memory or not",
     "tune": "search hyper-parameters, many settings at once",
     "watch": "replay episodes of a trained run in the terminal",

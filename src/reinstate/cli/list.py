@@ -24,8 +24,9 @@ Listing = dict[str, dict[str, Any]]  # kind → name → what is said of it
 
 @dataclass(frozen=True, kw_only=True)
 class List(Verb):
-    """List experiments with their presets and agents, agents, memories and metric sinks.
+    """List experiments with their presets and agents, agents, memories, metric sinks and weights.
 
+    Weights are those that come with the package: `reinstate evaluate EXPERIMENT/AGENT` judges them.
     Those of other packages are named with the package; one that cannot be loaded, with the reason.
     """
 
@@ -58,6 +59,7 @@ def describe_all() -> Listing:
     return {
         "experiments": described(experiment_names(), find_experiment, _about),
         **{kind: described(found, found.find, _summary) for kind, found in named.items()},
+        "weights": _weights(),
     }
 
 
@@ -70,6 +72,17 @@ def _summary(thing: Any) -> str:
     """Let an agent, memory or sink say what it is, or its docstring."""
     text = getattr(thing, "summary", "") or (getdoc(thing) or "").partition("\n")[0]
     return str(text).removesuffix(".")
+
+
+def _weights() -> dict[str, str]:
+    """Say of each experiment which trained agents come with the package, and what they earn."""
+    from reinstate.runs.shipped import read_card
+
+    agents: dict[str, list[str]] = {}
+    for name, about in read_card()["weights"].items():
+        experiment, _, agent = name.partition("/")
+        agents.setdefault(experiment, []).append(f"{agent} (reward {about['reward']:.3g})")
+    return {experiment: ", ".join(found) for experiment, found in agents.items()}
 
 
 def _line(entry: Any) -> str:
