@@ -24,7 +24,7 @@ test-fast: $(VENV)/.installed-dev
 
 # The tasks, the cell and the memory in other people's tools: Gymnasium, gymnax, Stoa, PyTorch and a client.
 test-interop: $(VENV)/.installed-interop
-	$(BIN)/python -m pytest tests/interop
+	$(BIN)/python -m pytest tests/interop --numprocesses 2 --dist loadfile
 
 # Every notebook, run from top to bottom; `make notebooks-write` also keeps what it shows.
 notebooks: $(VENV)/.installed-dev
