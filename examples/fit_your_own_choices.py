@@ -19,12 +19,10 @@
 # Without cues it is the classic task, and there are two.
 
 # %%
-import io
 import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-from matplotlib.figure import Figure
 
 import reinstate
 from reinstate.choices import recovery
@@ -32,19 +30,6 @@ from reinstate.choices.model import from_record
 from reinstate.runs.choice_fits import EXAMPLE, write_example
 
 BLUE, GREEN, GREY = "#0072B2", "#009E73", "#6E7781"
-
-
-def show(figure: Figure, name: str) -> None:
-    """Show a figure below the cell; where this runs as a plain script, write NAME.png instead."""
-    png = io.BytesIO()
-    figure.savefig(png, dpi=100)
-    plt.close(figure)
-    if "get_ipython" in globals():
-        from IPython.display import Image, display
-
-        display(Image(png.getvalue()))
-    else:
-        Path(f"{name}.png").write_bytes(png.getvalue())
 
 
 # %% [markdown]
@@ -91,7 +76,7 @@ print(found.summary())
 # single ones, rings are the model's predictions.
 
 # %%
-show(found.plot(), "fit")
+found.plot()
 
 # %% [markdown]
 # Since the participants are simulated, we know around which values their weights were drawn.
@@ -142,7 +127,7 @@ axes.set(xscale="log", xticks=lengths, xticklabels=lengths, ylim=(0, 1))
 axes.minorticks_off()
 axes.set(xlabel="episodes per participant", ylabel="correlation of true\nand recovered weights")
 axes.legend(frameon=False, loc="lower right")
-show(figure, "recovery")
+plt.show()
 
 # %% [markdown]
 # If you want to relate people's weights to another measure, this is a ceiling: a fitted weight
@@ -156,10 +141,10 @@ show(figure, "recovery")
 # %%
 trained = reinstate.load("two-step/epl2rl")
 agent = reinstate.fit_choices(from_record(trained.record()))
-show(found.plot(beside={"epL2RL": agent}), "beside")
 for part, strategy in (("uncued", "IMB"), ("cued", "IMB"), ("cued", "EMB")):
     weight = agent["group"][part][strategy]["mean"]
     print(f"{part:7} {strategy}: {weight:.1f}")
+found.plot(beside={"epL2RL": agent})
 
 # %% [markdown]
 # The agent hardly ever makes an exception. Without a cue it is model-based about the previous

@@ -14,14 +14,11 @@
 # context has been met in an epoch, this time included.
 
 # %%
-import io
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 import reinstate
 from reinstate.analysis.memory_map import memory_map, stored_states
@@ -30,19 +27,6 @@ from reinstate.figures import memory_map as map_figure
 from reinstate.tasks.bandits import BarcodeBandits
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#6E7781"
-
-
-def show(figure: Figure, name: str) -> None:
-    """Show a figure below the cell; where this runs as a plain script, write NAME.png instead."""
-    png = io.BytesIO()
-    figure.savefig(png, dpi=100)
-    plt.close(figure)
-    if "get_ipython" in globals():
-        from IPython.display import Image, display
-
-        display(Image(png.getvalue()))
-    else:
-        Path(f"{name}.png").write_bytes(png.getvalue())
 
 
 # %% [markdown]
@@ -95,7 +79,7 @@ axes.set(
     xlabel="step of the new episode", ylabel="similarity to the stored state", ylim=(-0.5, 1.1)
 )
 axes.legend(frameon=False, loc="lower right", ncols=2)
-show(figure, "cell")
+plt.show()
 
 # %% [markdown]
 # With the memory the state resembles the old one from the first step on, whatever the inputs are;
@@ -142,7 +126,7 @@ left.set(xlabel="epoch of training", ylabel="reward per episode", ylim=(0, 6))
 right.set(xlabel="exposure to the context", ylabel="reward per episode", ylim=(0, 6))
 right.set_xticks(range(1, world.repeats + 1))
 right.legend(frameon=False, loc="lower right")
-show(figure, "training")
+plt.show()
 
 # %% [markdown]
 # Look at the right panel. At the first exposure both have to search. From the second on, the agent
@@ -168,7 +152,7 @@ right.set(xlabel="pull", ylabel="share on the good arm", ylim=(0, 1))
 right.axhline(1 / world.num_arms, color=GREY, linestyle=":")
 right.annotate("chance", (world.pulls, 1 / world.num_arms - 0.07), ha="right", color=GREY)
 left.legend(frameon=False)
-show(figure, "gate")
+plt.show()
 
 # %% [markdown]
 # The gate is widest on the first pull, when there is nothing else to go by, and then closes. It
@@ -195,7 +179,7 @@ for label, (shown, colour) in of.items():
     axes.vlines(1 + episodes[shown], 1 + retrieved[shown], 1 + episodes[shown], colour, alpha=0.3)
 axes.set(xlabel="episode", ylabel="episode that came back")
 axes.legend(frameon=False, title="what came back is", alignment="left")
-show(figure, "retrieved")
+plt.show()
 known = exposure[0, 0] > 0
 print(f"contexts met before: {known.sum()}, of which {same[known].sum()} brought back their own")
 print(f"new contexts: {(~known).sum()}, of which {some[~known].sum()} brought back another's")
@@ -216,7 +200,7 @@ print(f"new contexts: {(~known).sum()}, of which {some[~known].sum()} brought ba
 player = agents["epl2rl"].player()
 condition = Condition(world, reinstate.DND(capacity=world.num_contexts))
 states = stored_states(condition, player, Evaluation(epochs=20), seed=0)
-show(map_figure.draw(memory_map(states, exposures=(1, 2, 5))), "memory-map")
+map_figure.draw(memory_map(states, exposures=(1, 2, 5)))
 
 # %% [markdown]
 # After one exposure the states of one arm begin to lie together, though they are of different
@@ -273,7 +257,7 @@ for axes, (visit, (policy, actions)) in zip(panels, episodes.items(), strict=Tru
 panels[0].set_ylabel("arm")
 panels[1].legend(loc="lower right", fontsize=8)
 figure.colorbar(image, ax=panels, label="probability of the arm")
-show(figure, "by-hand")
+plt.show()
 
 # %% [markdown]
 # That is a state coming back. In the left panel the policy starts spread out, each failure takes an

@@ -14,7 +14,6 @@
 # room. Rooms come back, and then it pays to remember.
 
 # %%
-import io
 import os
 import subprocess
 import sys
@@ -25,22 +24,8 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#6E7781"
-
-
-def show(figure: Figure, name: str) -> None:
-    """Show a figure below the cell; where this runs as a plain script, write NAME.png instead."""
-    png = io.BytesIO()
-    figure.savefig(png, dpi=100)
-    plt.close(figure)
-    if "get_ipython" in globals():
-        from IPython.display import Image, display
-
-        display(Image(png.getvalue()))
-    else:
-        Path(f"{name}.png").write_bytes(png.getvalue())
 
 
 # %% [markdown]
@@ -271,7 +256,7 @@ for height, what in ((3, "best without memory"), (1, "best with memory, from vis
     axes.annotate(what, (world.repeats, height - 0.22), ha="right", color=GREY, fontsize=9)
 axes.set(xlabel="visit to the room", ylabel="doors tried", ylim=(0, 4), xticks=visits)
 axes.legend(frameon=False, loc="upper right")
-show(figure, "which-door")
+plt.show()
 
 # %% [markdown]
 # Now the agent walks straight to the door. It is the gradient that did it: without
