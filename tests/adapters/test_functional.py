@@ -138,6 +138,7 @@ def test_an_exposure_can_be_an_episode_of_its_own() -> None:
 
 def test_without_automatic_reset_the_caller_says_when_to_go_on() -> None:
     env = Environment(BANDITS, per="exposure", last_step=True)
+    compiled = jax.jit(env.step_env)
     _, state = env.reset(KEY)
     ids = [state.task.context_id]
     for episode in range(BANDITS.episodes_per_epoch):
@@ -145,7 +146,9 @@ def test_without_automatic_reset_the_caller_says_when_to_go_on() -> None:
             last, state, _, terminated, info = env.step_env(CHANCE[step], state, 1)
             assert bool(terminated) == (step == BANDITS.pulls - 1)
         assert not info["new_episode"]
-        again, same, reward, terminated, _ = env.step_env(CHANCE[episode], state, 2)
+        with pytest.raises(ValueError, match="the episode is over: call reset"):
+            env.step_env(KEY, state, 2)
+        again, same, reward, terminated, _ = compiled(CHANCE[episode], state, 2)
         assert terminated and reward == 0
         np.testing.assert_array_equal(again, last)
         jax.tree.map(np.testing.assert_array_equal, same, state)

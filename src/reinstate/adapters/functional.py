@@ -163,10 +163,14 @@ class Environment:
     ) -> tuple[Array, EnvState, Array, Array, Info]:
         """Take one step and start no new episode: observation, state, reward, terminated, info.
 
-        `is_truncated(state, params)` tells whether it is cut short. A step after the end changes
-        nothing and pays 0.
+        `is_truncated(state, params)` tells whether it is cut short. A step after the end is refused
+        if the state is known; in compiled code it changes nothing and pays 0.
         """
         self._params(params)
+        if not isinstance(state.over, jax.core.Tracer) and np.any(state.over):
+            raise ValueError(
+                "the episode is over: call reset, or next_exposure in its epoch"
+            )
         return _step_env(self, key, state, self._action(state, action))
 
     def get_obs(
