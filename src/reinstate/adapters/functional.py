@@ -168,9 +168,7 @@ class Environment:
         """
         self._params(params)
         if not isinstance(state.over, jax.core.Tracer) and np.any(state.over):
-            raise ValueError(
-                "the episode is over: call reset, or next_exposure in its epoch"
-            )
+            raise ValueError("the episode is over: call reset, or next_exposure in its epoch")
         return _step_env(self, key, state, self._action(state, action))
 
     def get_obs(
