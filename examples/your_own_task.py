@@ -259,8 +259,9 @@ axes.legend(frameon=False, loc="upper right")
 plt.show()
 
 # %% [markdown]
-# Now the agent walks straight to the door. It is the gradient that did it: without
-# `--learner.through-storage`, the same command leaves more than two tries on the second visit.
+# Now the agent walks straight to the door. It is the gradient that did it. Add `--seeds 4` to that
+# command: the second visit takes 1.2 to 1.3 tries on all four, and 2.4 to 2.9 without
+# `--learner.through-storage`.
 #
 # What else you get for your forty lines: every agent (`--agent l2rl`), several seeds at once
 # (`--seeds 8`), resuming, `reinstate report` and, if you
