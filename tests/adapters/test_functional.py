@@ -14,6 +14,8 @@ from jax import Array
 
 from reinstate.adapters import functional
 from reinstate.adapters.functional import Environment, EnvParams, EnvState
+from reinstate.adapters.making import WORLDS
+from reinstate.experiments import PAPER
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits
 from reinstate.tasks.base import World
 from reinstate.tasks.two_step import EpisodicTwoStep
@@ -274,3 +276,7 @@ def test_a_missing_package_is_named_with_its_fix(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delitem(sys.modules, "reinstate.adapters.stoa", raising=False)
     with pytest.raises(ImportError, match=r'pip install "reinstate\[stoa\]"'):
         importlib.import_module("reinstate.adapters.stoa")
+
+
+def test_names_stand_for_the_worlds_of_their_experiments() -> None:
+    assert {e.name: e.world for e in PAPER} == WORLDS
