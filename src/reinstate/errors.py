@@ -58,3 +58,18 @@ def nearest(kind: str, name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.4)
     hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
     return f"unknown {kind} {name!r}: {hint}"
+
+
+def out_of_memory(error: BaseException) -> str | None:
+    """Say what to lower where memory ran out, in Python, NumPy or JAX; None of any other error."""
+    text = " ".join(str(error).split())
+    # JAX's errors go by their name, so that nobody has to import JAX to ask.
+    from_jax = type(error).__name__ in ("JaxRuntimeError", "XlaRuntimeError")
+    exhausted = "RESOURCE_EXHAUSTED" in text or "out of memory" in text.lower()
+    if not (isinstance(error, MemoryError) or (from_jax and exhausted)):
+        return None
+    why = f" ({text[:160]})" if text else ""
+    return (
+        f"out of memory{why}: lower --seeds, --learner.lanes, --evaluation.epochs or"
+        " --network.hidden-size, make the task smaller, or use a machine with more memory"
+    )
