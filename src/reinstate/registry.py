@@ -10,10 +10,15 @@ or, in another package's pyproject.toml, an entry point that is loaded once some
     gru = "their_package:make_gru"
 
 Kinds are agent, memory, task, experiment and sink; each has a group of entry points.
+
+Names become options of the command and folders on disk, so they are held to a few characters. What
+another package brings under any other name is not looked at, nor is a package whose metadata is
+broken.
 """
 
+import re
 from collections.abc import Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from typing import Any, Generic, TypeVar
 
 from reinstate.errors import UserError, nearest
@@ -26,6 +31,9 @@ GROUPS = {
     "sink": "reinstate.sinks",
 }
 
+NAME = re.compile(r"[^\W_](?:[\w.+-]{0,62}[\w+])?")  # a letter or digit first, and no dot last
+LONGEST_REASON = 200  # characters of what a stranger's module says as it fails
+
 T = TypeVar("T")
 
 _registered: dict[str, dict[str, Any]] = {kind: {} for kind in GROUPS}
@@ -35,16 +43,30 @@ def register(kind: str, name: str, thing: Any) -> None:
     """Give a thing of a kind a name that the library and the command know from now on."""
     if kind not in GROUPS:
         raise UserError(nearest("kind", kind, GROUPS))
-    if not name or name != name.strip() or "/" in name or name.startswith("-"):
-        raise UserError(f"{name!r} cannot be a name: use letters, digits and hyphens")
+    if not (isinstance(name, str) and NAME.fullmatch(name)):
+        shown = repr(name)[:LONGEST_REASON]
+        raise UserError(
+            f"{shown} cannot be a name: use letters, digits and hyphens, 64 of them at most"
+        )
     if _registered[kind].setdefault(name, thing) is not thing:
         raise UserError(f"there is another {kind} {name!r} already: choose another name")
 
 
 def entry_points_of_others() -> list[EntryPoint]:
     """List what other packages bring, of all kinds; nothing is loaded."""
-    found = entry_points()  # once: it reads the metadata of every package that is installed
-    return [point for group in GROUPS.values() for point in found.select(group=group)]
+    try:
+        found = entry_points()  # once: it reads the metadata of every package that is installed
+        points = [point for group in GROUPS.values() for point in found.select(group=group)]
+    except Exception:  # one package with broken metadata is enough: ask each for its own
+        points = [point for package in distributions() for point in _points_of(package)]
+    return [point for point in points if NAME.fullmatch(point.name)]
+
+
+def _points_of(package: Distribution) -> list[EntryPoint]:
+    try:
+        return [point for point in package.entry_points if point.group in GROUPS.values()]
+    except Exception:  # this is the broken one
+        return []
 
 
 def registered_yet() -> bool:
@@ -92,15 +114,28 @@ class Registry(Mapping[str, T], Generic[T]):
         return None
 
     def _entry_points(self) -> dict[str, EntryPoint]:
-        return {point.name: point for point in entry_points(group=GROUPS[self.kind])}
+        group = GROUPS[self.kind]
+        return {point.name: point for point in entry_points_of_others() if point.group == group}
 
     def _load(self, point: EntryPoint) -> T:
         try:
             thing: T = point.load()
-        except Exception as error:  # whatever a stranger's module raises
-            package = point.dist.name if point.dist else point.module
+        except KeyboardInterrupt:  # the user's, not the module's
+            raise
+        except BaseException as error:  # whatever a stranger's module raises: SystemExit, too
+            package = point.dist.name if point.dist else point.value
             raise UserError(
                 f"{self.kind} {point.name!r} of the package {package} cannot be loaded"
-                f" ({type(error).__name__}: {error}): mend or uninstall it"
+                f" ({_reason(error)}): mend or uninstall it"
             ) from error
         return thing
+
+
+def _reason(error: BaseException) -> str:
+    """Say on one line what went wrong; the error is a stranger's, and so is its text."""
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return f"{type(error).__name__}: {line[:LONGEST_REASON]}"
