@@ -1,8 +1,14 @@
 """Errors that a user can mend: the command prints them as one line and exits with status 2."""
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+LONGEST = 1000  # characters of a message, about
+# Kinds of characters that steer a terminal, or hide or reorder text: control and format characters,
+# bytes of a file's name that are no text (lone surrogates), separators of lines.
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 class UserError(Exception):
@@ -73,3 +79,20 @@ def out_of_memory(error: BaseException) -> str | None:
         f"out of memory{why}: lower --seeds, --learner.lanes, --evaluation.epochs or"
         " --network.hidden-size, make the task smaller, or use a machine with more memory"
     )
+
+
+def printable(text: str) -> str:
+    """Spell what a terminal would obey instead of showing: an escape character becomes `\\x1b`."""
+    if text.isprintable():
+        return text
+    kinds = ((sign, unicodedata.category(sign)) for sign in text)
+    return "".join(ascii(sign)[1:-1] if kind in UNSEEN else sign for sign, kind in kinds)
+
+
+def one_line(message: object) -> str:
+    """Put a message on one line of bounded length, with its beginning and its end."""
+    lines = (line.strip() for line in str(message).splitlines())
+    text = printable(" ".join(filter(None, lines)))
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST * 3 // 5]} … {text[-LONGEST * 2 // 5 :]}"
