@@ -114,7 +114,8 @@ def test_text_that_looks_like_a_list_stays_text(tmp_path: Path, text: str) -> No
     assert read_json(tmp_path / "x.json") == value
 
 
-Leaf = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+Whole = st.integers(-(2**63), 2**63)
+Leaf = st.none() | st.booleans() | Whole | st.floats(allow_nan=False, allow_infinity=False)
 Text = st.text('[],\n 1"\\{}:e-.γ', max_size=12)
 Json = st.recursive(
     Leaf | Text,

@@ -15,6 +15,10 @@ class UserError(Exception):
     """A setting, file or name that cannot work; its message names the fix."""
 
 
+class Damaged(UserError):
+    """A file of ours that was cut short or altered since it was written."""
+
+
 class Unsolvable(UserError):
     """A task that exact methods cannot solve: too large, or of a kind they do not cover."""
 

@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from reinstate import files
 from reinstate.errors import UserError
 from reinstate.evaluation import Record
-from reinstate.files import require_empty
+from reinstate.files import require_empty, writing
 from reinstate.runs import run as runs
 from reinstate.runs.run import FORMAT, Run, load_checkpoint, write_record
 from reinstate.tasks.water_maze import MazeTrace
@@ -153,7 +152,7 @@ def test_a_line_cut_short_does_not_count(tmp_path: Path, tail: str) -> None:
 
 
 def test_metrics_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "open", raise_full, raising=False)
+    monkeypatch.setattr(writing, "open", raise_full, raising=False)
     with pytest.raises(UserError, match=r"cannot write .*metrics\.jsonl: No space left"):
         Run(tmp_path).append_metrics({"epoch": 1})
 

@@ -1,0 +1,32 @@
+"""Files: written atomically, read with care. Nothing else in the package opens one for writing.
+
+writing     a file is written under a temporary name and renamed: nobody sees half of one
+reading     regular files only, of bounded size, inside the folder that was named
+documents   JSON, bounded in depth, with a checksum where it holds results
+arrays      safetensors, with checksums; no pickle: reading a stranger's file executes nothing
+folders     one process per folder; what a killed process leaves behind is swept up
+"""
+
+from reinstate.files.arrays import checksum_of, read_arrays, write_arrays
+from reinstate.files.documents import read_json, read_lines, write_document, write_json
+from reinstate.files.folders import locked, require_empty, require_new
+from reinstate.files.reading import read_bytes
+from reinstate.files.writing import append_line, disk_errors, flush, write_atomically
+
+__all__ = [
+    "append_line",
+    "checksum_of",
+    "disk_errors",
+    "flush",
+    "locked",
+    "read_arrays",
+    "read_bytes",
+    "read_json",
+    "read_lines",
+    "require_empty",
+    "require_new",
+    "write_arrays",
+    "write_atomically",
+    "write_document",
+    "write_json",
+]

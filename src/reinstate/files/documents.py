@@ -1,0 +1,94 @@
+"""JSON: bounded in size and depth; a document of results carries a checksum of itself."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reinstate.errors import Damaged, UserError
+from reinstate.files.reading import LARGEST, read_bytes
+from reinstate.files.writing import write_atomically
+
+CHECKSUM = "checksum"
+DEEPEST = 64  # lists and objects within each other; ours have a dozen
+LARGEST_LINES = 512_000_000  # bytes of a file of lines: one per epoch
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write indented JSON, with lists of numbers on one line each."""
+    text = _NUMBERS.sub(_on_one_line, json.dumps(value, indent=1))
+    write_atomically(path, f"{text}\n".encode())
+
+
+def write_document(path: Path, document: Mapping[str, Any]) -> None:
+    """Write results, with a checksum that tells if they were altered since."""
+    plain = {name: value for name, value in document.items() if name != CHECKSUM}
+    write_json(path, {**plain, CHECKSUM: _checksum(json.loads(json.dumps(plain)))})
+
+
+def read_json(path: Path, inside: Path | None = None) -> Any:
+    """Read untrusted JSON. The checksum of a document that has one is verified, and taken off."""
+    content = read_bytes(path, LARGEST, inside)
+    try:
+        found = parse(content)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+    if isinstance(found, dict) and CHECKSUM in found and found.pop(CHECKSUM) != _checksum(found):
+        raise Damaged(
+            f"{path} was altered since it was written: restore it, or delete its"
+            f' "{CHECKSUM}" to have it read as it is'
+        )
+    return found
+
+
+def read_lines(path: Path, inside: Path | None = None) -> list[Any]:
+    """Read JSON lines; what is no JSON, such as a last line cut short, is left out."""
+    found = []
+    for line in read_bytes(path, LARGEST_LINES, inside).splitlines():
+        try:
+            found.append(parse(line))
+        except (ValueError, RecursionError):
+            continue
+    return found
+
+
+def parse(content: bytes) -> Any:
+    """Parse JSON that is not too deep, and whose whole numbers fit 64 bits."""
+    if _depth(content) > DEEPEST:
+        raise ValueError(f"it is nested more than {DEEPEST} deep")
+    return json.loads(content.decode("utf-8"), parse_int=_whole)
+
+
+def _depth(content: bytes) -> int:
+    """Return how deep brackets are nested; those within text count too, which does no harm."""
+    letters = np.frombuffer(content, np.uint8)
+    kinds = np.zeros(256, np.int8)
+    kinds[[*b"[{"]], kinds[[*b"]}"]] = 1, -1
+    found = kinds[letters]
+    steps = found[found != 0]
+    return int(np.cumsum(steps, dtype=np.int64).max(initial=0))
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > 20 or not -(2**63) <= int(digits) < 2**64:
+        raise ValueError(f"a number is too large: {digits[:20]}…")
+    return int(digits)
+
+
+def _checksum(document: Any) -> str:
+    """Hash what a document says, however it is laid out."""
+    plain = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(plain.encode()).hexdigest()}"
+
+
+_NUMBER = r"\n\s+(?:-?[\d.]+(?:e[-+]?\d+)?|null)"
+# Nothing but a list can look like this: in text, line breaks are escaped.
+_NUMBERS = re.compile(rf"\[{_NUMBER}(?:,{_NUMBER})*\n\s+\]")
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    return re.sub(r"\s*\n\s*", "", found[0]).replace(",", ", ")

@@ -1,0 +1,225 @@
+"""Folders: one process in each, and what a killed one leaves behind is swept up.
+
+The process that fills a folder holds a lock on FOLDER/.lock, which the operating system takes back
+when it dies, however it dies. What it was writing is left under a temporary name that says so.
+"""
+
+import json
+import os
+import re
+import shutil
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from reinstate.errors import UserError
+
+LOCK = ".lock"
+LEFTOVER = re.compile(r"\.(.*\.)?(\d+)\.tmp")  # the process that wrote it is in the name
+INNER = ("checkpoints", "milestones")  # folders within a run that have no lock of their own
+
+
+class _Held(NamedTuple):
+    descriptor: int
+    thread: int
+
+
+_held: dict[Path, _Held] = {}
+
+
+def beside(path: Path) -> Path:
+    """Name the temporary file under which this process writes a file."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for this thread; another process, or another thread, is refused.
+
+    The folder is made if there is none, and goes again if nothing was put into it.
+    """
+    key = folder.resolve()
+    if key in _held and _held[key].thread == threading.get_ident():
+        yield  # further in, in the same work
+        return
+    made = _make(folder)
+    try:
+        _held[key] = _Held(_acquire(folder, key), threading.get_ident())
+        try:
+            sweep(folder)
+            yield
+        finally:
+            _release(folder, _held.pop(key).descriptor)
+    finally:
+        with suppress(OSError):  # it holds what was written
+            for each in made:
+                each.rmdir()
+
+
+def require_kept(path: Path) -> None:
+    """Refuse to write into a held folder that somebody has removed: half of it would be made."""
+    here = path.resolve()
+    for folder, held in _held.items():
+        if folder in here.parents and not _is_file(folder / LOCK, held.descriptor):
+            raise UserError(
+                f"{folder} was removed or moved while it was in use: repeat the command, which"
+                " starts over, or continues where the folder is now"
+            )
+
+
+def is_held(path: Path) -> bool:
+    """Tell whether this process holds a folder that a path lies in."""
+    here = path.resolve()
+    return any(folder in here.parents for folder in _held)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a killed process of ours was writing in a folder that is held now."""
+    for each in (folder, *(folder / name for name in INNER)):
+        for path in leftovers(each):
+            _remove(path)
+
+
+def sweep_beside(path: Path) -> None:
+    """Remove what processes that are dead were writing in the place of one file."""
+    for left in leftovers(path.parent):
+        found = LEFTOVER.fullmatch(left.name)
+        if found and found[1] == f"{path.name}." and not _is_alive(int(found[2])):
+            _remove(left)
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """List what has the name of a temporary file of ours."""
+    with suppress(OSError):
+        return [path for path in folder.iterdir() if LEFTOVER.fullmatch(path.name)]
+    return []
+
+
+def require_empty(path: Path, advice: str) -> None:
+    """Refuse a folder that holds anything: what is new goes into one of its own.
+
+    What a killed process was about to write does not count, nor does its lock.
+    """
+    if path.exists() and not path.is_dir():
+        raise UserError(f"{path} is a file: choose another --out")
+    if path.exists() and not {each.name for each in path.iterdir()} <= _ours(path):
+        raise UserError(f"{path} is not empty: {advice}")
+
+
+def require_new(path: Path, flag: str) -> None:
+    if os.path.lexists(path):
+        raise UserError(f"{path} exists: choose another {flag}")
+
+
+def _ours(path: Path) -> set[str]:
+    """Name what does not make a folder full; an inner folder does not if it is empty itself."""
+    empty = {n for n in INNER if (path / n).is_dir() and not _holds_more(path / n)}
+    return {LOCK, *empty, *(left.name for left in leftovers(path))}
+
+
+def _holds_more(folder: Path) -> bool:
+    return len(list(folder.iterdir())) > len(leftovers(folder))
+
+
+def _make(folder: Path) -> list[Path]:
+    """Make a folder and those above it; return the new ones, the innermost first."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise UserError(f"{folder} is a file, or lies in one: choose another --out") from None
+    except OSError as error:
+        raise UserError(f"cannot write {folder}: {error.strerror or error}") from None
+    return missing
+
+
+def _acquire(folder: Path, key: Path) -> int:
+    """Return the descriptor of the locked file; raise if somebody else has it."""
+    path = folder / LOCK
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        except OSError as error:
+            raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+        if key in _held or not _lock(descriptor):
+            owner = _owner(descriptor)
+            os.close(descriptor)
+            raise UserError(
+                f"{folder} is in use by {owner}: wait until that ends, or choose another --out"
+            )
+        if _is_file(path, descriptor):  # else its last owner removed it in between
+            break
+        os.close(descriptor)
+    with suppress(OSError):  # on a full disk the lock has no name, but it holds
+        os.ftruncate(descriptor, 0)
+        owner = {"pid": os.getpid(), "host": socket.gethostname()}
+        os.pwrite(descriptor, json.dumps(owner).encode(), 0)
+    return descriptor
+
+
+def _release(folder: Path, descriptor: int) -> None:
+    if _is_file(folder / LOCK, descriptor):
+        with suppress(OSError):
+            (folder / LOCK).unlink()  # before it is let go: who waits for it looks again
+    os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock a file, or say that somebody else has; where there are no locks, trust."""
+    if os.name == "nt":
+        import msvcrt
+
+        try:
+            os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # beyond what is written: that stays legible
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        except OSError:
+            return False
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a network's file system may know no locks
+        pass
+    return True
+
+
+def _owner(descriptor: int) -> str:
+    try:
+        owner = json.loads(os.pread(descriptor, 1000, 0))
+        return f"process {int(owner['pid'])} on {str(owner['host'])[:100]}"
+    except (OSError, ValueError, TypeError, KeyError):
+        return "another process"
+
+
+def _is_file(path: Path, descriptor: int) -> bool:
+    """Tell whether a path leads to the file of a descriptor."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except OSError:
+        return False
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name == "nt":
+        return True  # asking would stop it
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):  # what cannot be removed does no harm
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
