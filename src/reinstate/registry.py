@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from typing import Any, Generic, TypeVar
 
-from reinstate.errors import UserError, nearest
+from reinstate.errors import UserError, nearest, one_line
 
 GROUPS = {
     "agent": "reinstate.agents",
@@ -134,8 +134,7 @@ class Registry(Mapping[str, T], Generic[T]):
 def _reason(error: BaseException) -> str:
     """Say on one line what went wrong; the error is a stranger's, and so is its text."""
     try:
-        text = str(error)
+        text = one_line(error)
     except Exception:
         text = ""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return f"{type(error).__name__}: {line[:LONGEST_REASON]}"
+    return f"{type(error).__name__}: {text[:LONGEST_REASON]}"

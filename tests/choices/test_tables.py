@@ -278,7 +278,7 @@ def test_lines_are_counted_through_long_files(table: Table) -> None:
 def test_files_that_are_no_tables(table: Table, tmp_path: Path) -> None:
     assert "cannot be read" in complaint(tmp_path / "absent.csv")[0]
     assert "absent.parquet cannot be read: no such" in complaint(tmp_path / "absent.parquet")[0]
-    assert f"{tmp_path} cannot be read: Is a directory" in complaint(tmp_path)[0]
+    assert f"{tmp_path} cannot be read: it is a folder" in complaint(tmp_path)[0]
     assert "table.csv is empty" in complaint(table("", header=""))[0]
     assert "has no value" in complaint(table(""))[0]
     assert "only the value 'left'" in complaint(table("7,1,1,0,,left,pink,1\n"))[0]

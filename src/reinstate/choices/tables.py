@@ -28,10 +28,10 @@ from reinstate.choices.columns import (
     Problems,
     is_empty,
     origin_of,
-    read_columns,
 )
-from reinstate.choices.layout import COLUMNS, SECOND_CHOICE, own_columns
+from reinstate.choices.layout import COLUMNS, KNOWN, SECOND_CHOICE, THEIRS, own_columns
 from reinstate.choices.model import Choices, Ints
+from reinstate.choices.reading import read_columns
 from reinstate.errors import UserError
 
 __all__ = ["COLUMNS", "ChoiceTable", "read_choices"]
@@ -66,9 +66,10 @@ def read_choices(
     drops them instead, and an episode that followed a dropped one has no predecessor. Rewards are
     0 and 1; with `signed_rewards` they are −1 and 1.
     """
-    found, problems = read_columns(source)
+    renamed = dict(columns or {})
+    found, problems = read_columns(source, {*KNOWN, *THEIRS.values(), *renamed.values()})
     origin = origin_of(source)
-    own = own_columns(origin, found, dict(columns or {}))
+    own = own_columns(origin, found, renamed)
     actions, action = _two_labels(origin, own["action"], problems)
     states, state = _states(origin, own, problems)
     if _crossed(origin, actions, states, dict(common or {})):
@@ -256,7 +257,8 @@ def _renumber(table: Choices, problems: Problems) -> Choices:
 def _session_of(table: Choices) -> Ints:
     """Return one number per session; labels without a meaning count as one more."""
     person, session = (np.maximum(c, -1) + 1 for c in (table.participant, table.session))
-    return person * (session.max(initial=0) + 1) + session
+    pairs = person * (session.max(initial=0) + 1) + session
+    return np.unique(pairs, return_inverse=True)[1]  # small, so that products of them are, too
 
 
 def _ranks(group: Ints, number: Ints) -> Ints:
