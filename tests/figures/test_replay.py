@@ -15,7 +15,8 @@ from rich.console import Console
 from reinstate.agent import Network, make_agent
 from reinstate.errors import UserError
 from reinstate.evaluation import Evaluation, Record, evaluate
-from reinstate.figures.replay import Frame, animated_svg, choose, draw, memory_text, replay, show
+from reinstate.figures.replay import Frame, choose, draw, memory_text, replay, show
+from reinstate.figures.replay_svg import animated_svg
 from reinstate.memory import DND
 from reinstate.tasks.water_maze import MOVES, MazeTrace, WaterMaze
 

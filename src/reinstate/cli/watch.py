@@ -14,6 +14,7 @@ from reinstate.errors import UserError, require_positive
 from reinstate.evaluation import Record
 from reinstate.experiments import find_experiment
 from reinstate.figures import pulls, replay
+from reinstate.figures.replay_svg import animated_svg
 from reinstate.files import require_new, write_atomically
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
@@ -104,7 +105,7 @@ class Watch:
     def show(self, result: list[Any]) -> None:
         world = self._opened.settings.task
         if self.svg:
-            write_atomically(self.svg, replay.animated_svg(world, result).encode())
+            write_atomically(self.svg, animated_svg(world, result).encode())
             say(f"{self.svg} shows exposures {', '.join(map(str, self._exposures))}")
             say(f"next: open {self.svg} in a browser")
             return

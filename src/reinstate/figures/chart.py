@@ -138,6 +138,7 @@ class Trajectories(NamedTuple):
     height: int
     width: int
     pairs: Sequence[Mapping[str, Any]]  # of each context: goal, first, second; cells are numbers
+    of: str = ""  # whose they are
 
 
 Drawing = Chart | Trajectories

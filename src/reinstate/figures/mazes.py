@@ -7,11 +7,14 @@ import numpy as np
 from reinstate.analysis.results import Results
 from reinstate.figures.chart import Trajectories
 from reinstate.figures.numbers import at
+from reinstate.figures.style import label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+LONGEST = 1000  # steps of a way, and cells of a maze's side, that are drawn
+MOST_PAIRS = 24
 PIECES = 8  # of each move in a trajectory, each with its colour
 START: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 5.5, "zorder": 4}
 START |= {"markerfacecolor": "white", "markeredgecolor": "black"}
@@ -21,15 +24,31 @@ LEGEND: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "font
 
 
 def trajectories(results: Results) -> list[Trajectories]:
-    """Take the recorded ways of epL2RL, or of whichever agent was run first."""
+    """Take the recorded ways of epL2RL, or of whichever agent was run first.
+
+    Files may hold anything: ways that leave the maze, or that nobody could look at, are left out.
+    """
     agents = results["agents"]
-    scores = agents.get("epl2rl") or next(iter(agents.values()), None)
+    name = "epl2rl" if "epl2rl" in agents else next(iter(agents), "")
     task = at(results["settings"], "task")
-    size = at(task, "height"), at(task, "width")
-    recorded = at(scores, "maze", "trajectories")
-    if not isinstance(recorded, list) or not all(isinstance(n, int) and n > 0 for n in size):
+    height, width = at(task, "height"), at(task, "width")
+    recorded = at(agents.get(name), "maze", "trajectories")
+    if not isinstance(recorded, list) or not (_is_side(height) and _is_side(width)):
         return []
-    return [Trajectories(*size, recorded)]
+    sound = [pair for pair in recorded if _is_within(pair, height * width)]
+    return [Trajectories(height, width, sound[:MOST_PAIRS], label(name))]
+
+
+def _is_side(value: object) -> bool:
+    return type(value) is int and 0 < value <= LONGEST
+
+
+def _is_within(pair: Any, cells: int) -> bool:
+    """Tell whether both ways of a pair run through cells of the maze, and how far they may go."""
+    ways = at(pair, "first"), at(pair, "second")
+    if not all(isinstance(way, list) and 0 < len(way) <= LONGEST for way in ways):
+        return False
+    return all(type(n) is int and 0 <= n < cells for n in (at(pair, "goal"), *ways[0], *ways[1]))
 
 
 def draw_trajectories(drawing: Trajectories, title: str = "") -> "Figure":
@@ -41,7 +60,7 @@ def draw_trajectories(drawing: Trajectories, title: str = "") -> "Figure":
 
     from reinstate.figures.canvas import Figure
 
-    height, width, pairs = drawing
+    height, width, pairs, _ = drawing
     columns = max(len(pairs), 1)
     size = max(1.25 * columns + 0.5, 4.2), 2.5 * min(max(height / width, 0.8), 2) + 1.1
     figure = Figure(figsize=size, layout="constrained")

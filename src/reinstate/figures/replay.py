@@ -1,8 +1,7 @@
-"""An episode of the water maze, step by step: in a terminal, or as an animated SVG."""
+"""An episode of the water maze, step by step, and in a terminal; `replay_svg` draws it as SVG."""
 
 import time
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import jax
@@ -22,8 +21,6 @@ ARROWS = dict(zip(MOVES, ("←● ", " ●→", " ●↑", " ●↓"), strict=Tr
 OFFSETS = dict(zip(MOVES, ((-1, 0), (1, 0), (0, -1), (0, 1)), strict=True))
 BAR = 20  # characters of a full gate
 BESIDE = 8  # columns of the widest maze that leaves room for text beside it, in 80 characters
-# Okabe and Ito's vermilion and green: the paper's red and green, distinct to colour-blind readers.
-EARLY, LATE = (213, 94, 0), (0, 158, 115)
 
 
 class Frame(NamedTuple):
@@ -168,122 +165,3 @@ def show(frames: Sequence[Frame], world: WaterMaze, console: Console, speed: flo
         for frame in frames:
             live.update(draw(world, frame), refresh=True)
             time.sleep(1 / speed)
-
-
-SIZE, EDGE, TOP, BOTTOM = 240, 24, 62, 26  # of a panel: its side, margin, room for captions
-MOVING, WIPED = 0.6, 0.98  # parts of a step: the agent moves, then stays; a trail is wiped
-PAUSE, SECONDS = 4.0, 0.45  # steps before it starts again; seconds per step
-CAPTIONS = {1: "first exposure", 2: "second exposure"}
-STYLE = """text{font:11px system-ui,sans-serif;fill:#57606a}
-.caption{font-size:15px;font-weight:600}.trail{stroke-width:4;stroke-linecap:round}
-@media (prefers-reduced-motion:no-preference){.moving{animation:%.2fs linear infinite}}
-"""
-
-
-class _Film:
-    """The keyframes of everything that moves, and where cells are."""
-
-    def __init__(self, world: WaterMaze, steps: float) -> None:
-        self.world, self.steps, self.keyframes = world, steps, list[str]()
-        self.side = max(SIZE // max(world.width, world.height), 1)
-
-    def centre(self, cell: int) -> tuple[float, float]:
-        y, x = divmod(cell, self.world.width)
-        return (x + 0.5) * self.side, TOP + (y + 0.5) * self.side
-
-    def moving(self, kind: str, stages: list[tuple[float, str]]) -> str:
-        """Return the attributes of a shape that is in these stages at these steps."""
-        name = f"k{len(self.keyframes)}"
-        body = "".join(f"{100 * step / self.steps:.3f}%{{{what}}}" for step, what in stages)
-        self.keyframes.append(f"@keyframes {name}{{{body}}}")
-        return f'class="moving {kind}" style="animation-name:{name}"'
-
-    def appearing(self, kind: str, since: float, until: float) -> str:
-        """Return those of one that fades in while the agent moves."""
-        stages = [(0.0, 0), (since, 0), (since + MOVING, 1), (until, 1)]
-        if until < self.steps:
-            stages += [(until + 1 - WIPED, 0), (self.steps, 0)]
-        return self.moving(kind, [(step, f"opacity:{shown}") for step, shown in stages])
-
-
-def animated_svg(world: WaterMaze, episodes: list[list[Frame]]) -> str:
-    """Draw episodes side by side, without scripts; first searches where motion is unwelcome."""
-    film = _Film(world, max(map(len, episodes)) + PAUSE)
-    panels = [_panel(frames, film) for frames in episodes]
-    width = EDGE + len(episodes) * (SIZE + EDGE)
-    height = 2 * EDGE + TOP + world.height * film.side + BOTTOM
-    size, box = f'width="{width}" height="{height}"', f"0 0 {width} {height}"
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {size} role="img">',
-        "<title>An agent searches a water maze</title>",
-        f"<style>{STYLE % (SECONDS * film.steps)}{''.join(film.keyframes)}</style>",
-        # A background of its own, so that it reads the same on light and dark pages.
-        f'<rect {size} rx="8" fill="#fff"/>',
-    ]
-    for n, shapes in enumerate(panels):
-        lines += [f'<g transform="translate({EDGE + n * (SIZE + EDGE)} {EDGE})">', *shapes, "</g>"]
-    return "\n".join([*lines, "</svg>\n"])
-
-
-def _panel(frames: list[Frame], film: _Film) -> list[str]:
-    world, first, side = film.world, frames[0], film.side
-    width, height = world.width * side, world.height * side
-    rows = "".join(f"M0 {TOP + y * side}h{width}" for y in range(world.height + 1))
-    columns = "".join(f"M{x * side} {TOP}v{height}" for x in range(world.width + 1))
-    x, y = film.centre(first.goal)
-    caption = CAPTIONS.get(first.exposure, f"exposure {first.exposure}")
-    return [
-        f'<text class="caption" y="14">{caption}</text>',
-        f'<text y="33">context {first.context}</text>',
-        f'<text y="50">retrieved: {memory_text(first)}</text>',
-        f'<path d="{rows}{columns}" stroke="#d0d7de" fill="none"/>',
-        f'<circle cx="{x:g}" cy="{y:g}" r="{0.38 * side:g}" fill="#009e73" fill-opacity=".3"/>',
-        *_trails(frames, film),
-        _agent(frames, film),
-        f'<text y="{TOP + height + 22}">goals</text>',
-        *_tally(frames, film, TOP + height + 18),
-    ]
-
-
-def _trails(frames: list[Frame], film: _Film) -> list[str]:
-    """Draw every move as a line, early red and late green; the next search wipes them."""
-    shapes = []
-    for n, search in enumerate(_searches(frames)):
-        until = search[-1].step - 1 + WIPED if search[-1] is not frames[-1] else film.steps
-        for share, frame in zip(np.linspace(0, 1, len(search)), search, strict=True):
-            colour = np.rint((1 - share) * np.array(EARLY) + share * np.array(LATE)).astype(int)
-            (x, y), (to_x, to_y) = film.centre(frame.cell), film.centre(frame.landed)
-            path = f'd="M{x:g} {y:g}L{to_x:g} {to_y:g}" stroke="rgb{tuple(colour.tolist())}"'
-            moving = film.appearing("trail", frame.step - 1, until)
-            shapes.append(f'<path {moving} opacity="{int(n == 0)}" {path}/>')
-    return shapes
-
-
-def _agent(frames: list[Frame], film: _Film) -> str:
-    def at(cell: int) -> str:
-        x, y = film.centre(cell)
-        return f"transform:translate({x:g}px,{y:g}px)"
-
-    stages = []
-    for frame in frames:
-        start, after = frame.step - 1.0, at(frame.landed)
-        stages += [(start, at(frame.cell)), (start + MOVING, after), (start + WIPED, after)]
-    moving = film.moving("agent", [*stages, (film.steps, at(frames[-1].landed))])
-    x, y = film.centre(_searches(frames)[0][-1].landed)
-    still = f'transform="translate({x:g} {y:g})"'
-    return f'<circle {moving} {still} r="{0.22 * film.side:g}" fill="#0072b2"/>'
-
-
-def _tally(frames: list[Frame], film: _Film, y: int) -> list[str]:
-    apart = min(16, (SIZE - 40) / max(frames[-1].goals, 1))
-    shapes = []
-    for frame in (frame for frame in frames if frame.reward > 0):
-        moving, x = film.appearing("tally", frame.step - 1, film.steps), 30 + apart * frame.goals
-        shapes.append(f'<circle {moving} r="5" fill="#009e73" cx="{x:g}" cy="{y}"/>')
-    return shapes
-
-
-def _searches(frames: list[Frame]) -> list[list[Frame]]:
-    """Cut the episode where the goal was reached."""
-    starts = [n for n, frame in enumerate(frames) if not frame.trail]
-    return [frames[i:j] for i, j in pairwise([*starts, len(frames)])]

@@ -2,8 +2,10 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
+from itertools import count
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -11,9 +13,10 @@ from typing import Any
 from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import AgentResults
 from reinstate.errors import UserError
-from reinstate.figures.chart import Chart
+from reinstate.figures.chart import Chart, Drawing
 from reinstate.figures.markup import ABSENT, Markup, folded, joined, percent, row, table, tag
 from reinstate.figures.numbers import at, finite, interval
+from reinstate.figures.replay_svg import animated_ways
 from reinstate.figures.style import shown_agents
 from reinstate.figures.svg import colour_class, figure, style_of
 from reinstate.files import write_atomically
@@ -27,10 +30,6 @@ INTRO = (
     " when a context comes back, the state it was in when it met that context before. Unless a"
     " caption says otherwise, numbers are of trained agents with frozen weights on fresh tasks."
 )
-REPLAY = (
-    "Animated replay of two episodes in the same context: at the first exposure the agent searches"
-    " the maze, at the second it walks to the goal it remembers."
-)
 INTERVALS = "Student’s t; for shares of seeds, exact ones after Clopper and Pearson"
 LEARNING, MEMORY, CHOICES = "Learning, and what came of it", "What the memory does", "Choices"
 HEADINGS = {  # of files whose charts have one together
@@ -42,6 +41,7 @@ HEADINGS = {  # of files whose charts have one together
     "gates": MEMORY,
     "familiarity": MEMORY,
     "elimination": MEMORY,
+    "trajectories": "Replay",
     "choice-weights": CHOICES,
     "stay": CHOICES,
     "weights-in-training": CHOICES,
@@ -71,7 +71,8 @@ def page_of(documents: Sequence[Document]) -> str:
         charts, heading = charts_of(document), _heading(document, name)
         links.append((name, heading))
         sections.append(section(document, name, heading, charts))
-        colours |= {s.colour for group in charts.values() for c in group for s in c.series}
+        drawn = [c for group in charts.values() for c in group if isinstance(c, Chart)]
+        colours |= {series.colour for chart in drawn for series in chart.series}
         colours |= {agent.colour for agent in shown_agents(document.results)}
     if (judged := claims(documents, links)) is not None:
         links.insert(0, ("claims", "Claims"))
@@ -90,12 +91,11 @@ def page_of(documents: Sequence[Document]) -> str:
     )
 
 
-def charts_of(document: Document) -> dict[str, list[Chart]]:
+def charts_of(document: Document) -> dict[str, list[Drawing]]:
     """Make the experiment's charts, those that the scores allow, by the heading over them."""
-    groups: dict[str, list[Chart]] = {}
+    groups: dict[str, list[Drawing]] = {}
     for stem, make in document.experiment.charts.items():
-        charts = [each for each in make(document.results) if isinstance(each, Chart)]
-        if charts:
+        if charts := list(make(document.results)):
             heading = HEADINGS.get(stem, stem.replace("-", " ").capitalize())
             groups.setdefault(heading, []).extend(charts)
     return groups
@@ -123,7 +123,9 @@ def _heading(document: Document, name: str) -> str:
     return f"{title} ({path.parent.name if path.name == 'results.json' else path.stem})"
 
 
-def section(document: Document, name: str, heading: str, charts: dict[str, list[Chart]]) -> Markup:
+def section(
+    document: Document, name: str, heading: str, charts: dict[str, list[Drawing]]
+) -> Markup:
     experiment = document.experiment
     where = f"Section {experiment.section} of the paper: " if experiment.section else ""
     return tag(
@@ -134,7 +136,6 @@ def section(document: Document, name: str, heading: str, charts: dict[str, list[
         scores(document),
         *_notes(document),
         *_groups(name, charts),
-        *_replay(document),
         tag("h3", "Where these numbers come from"),
         *_origins(document.origins),
         id=name,
@@ -142,13 +143,20 @@ def section(document: Document, name: str, heading: str, charts: dict[str, list[
     )
 
 
-def _groups(name: str, charts: dict[str, list[Chart]]) -> Iterator[Markup]:
-    count = 0
+def _groups(name: str, charts: dict[str, list[Drawing]]) -> Iterator[Markup]:
+    numbers, replays = count(1), count(1)
+    # In a style sheet a name is more than text: letters and digits are left of it.
+    plain = re.sub("[^a-zA-Z0-9]+", "-", f"replay-{name}")
     for heading, group in charts.items():
-        drawn = [figure(chart, f"{name}-chart-{count + i}") for i, chart in enumerate(group, 1)]
-        count += len(group)
-        yield tag("h3", heading)
-        yield tag("div", *drawn, class_="charts")
+        drawn = [
+            figure(each, f"{name}-chart-{next(numbers)}")
+            if isinstance(each, Chart)
+            else animated_ways(each, f"{plain}-{next(replays)}")
+            for each in group
+        ]
+        if shown := [each for each in drawn if each is not None]:
+            yield tag("h3", heading)
+            yield tag("div", *shown, class_="charts")
 
 
 def scores(document: Document) -> Markup:
@@ -206,15 +214,6 @@ def _notes(document: Document) -> Iterator[Markup]:
     if any("reward" not in agent for agent in document.results["agents"].values()):
         text = "Not evaluated yet: reinstate evaluate RUN judges a run with frozen weights."
         yield tag("p", text, class_="muted")
-
-
-def _replay(document: Document) -> Iterator[Markup]:
-    """Show it as an image: it can then neither run scripts nor restyle the page."""
-    if document.replay is not None:
-        data = base64.b64encode(document.replay).decode()
-        yield tag("h3", "Replay")
-        image = tag("img", src=f"data:image/svg+xml;base64,{data}", alt=REPLAY)
-        yield tag("figure", image, class_="replay")
 
 
 def _origins(origins: Sequence[Origin]) -> Iterator[Markup]:

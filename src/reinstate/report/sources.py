@@ -45,7 +45,6 @@ class Document(NamedTuple):
     experiment: Experiment
     results: Results
     origins: list[Origin]
-    replay: bytes | None = None
 
 
 def load(paths: Sequence[Path]) -> list[Document]:
@@ -85,7 +84,7 @@ def load_results(path: Path) -> Document:
             )
     origin = Origin("", results["settings"], {name: results.get(name) for name in FACTS})
     experiment = find_experiment(results["experiment"])
-    return Document(file, experiment, results, [origin], _replay(file.parent))
+    return Document(file, experiment, results, [origin])
 
 
 def load_runs(paths: Sequence[Path]) -> Document:
@@ -103,8 +102,7 @@ def load_runs(paths: Sequence[Path]) -> Document:
     results |= {"experiment": experiment.name, "settings": origins[0].settings, "agents": agents}
     results |= {"seconds": {}, "optimum": {}, "baselines": {}, "reference_lines": {}}
     results |= {"checks": [], "alarms": []}
-    replay = next((found for path in paths if (found := _replay(path)) is not None), None)
-    return Document(paths[0], experiment, results, origins, replay)
+    return Document(paths[0], experiment, results, origins)
 
 
 def _read_run(path: Path, opened: Opened) -> tuple[AgentResults, dict[str, Any]]:
@@ -124,11 +122,6 @@ def _read_run(path: Path, opened: Opened) -> tuple[AgentResults, dict[str, Any]]
     facts = {name: saved.get(name) for name in ("version", "commit", "jax")}
     seconds = {"train": sum(row["seconds"] for row in metrics)}
     return scores, {**facts, "run": path.name, "seconds": seconds}
-
-
-def _replay(folder: Path) -> bytes | None:
-    file = folder / "replay.svg"
-    return file.read_bytes() if file.is_file() else None
 
 
 def shared_settings(origins: Sequence[Origin]) -> bool:
