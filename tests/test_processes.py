@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from reinstate import processes
 from reinstate.errors import UserError
 from reinstate.processes import Bag, Process, Urn, exposures, make_process
 
@@ -159,6 +160,19 @@ def test_exposures_count_earlier_meetings(indices: list[int]) -> None:
     assert exposures(jnp.array(indices)).tolist() == before
 
 
+@given(st.lists(st.integers(0, 3), min_size=8, max_size=8))
+def test_exposures_of_many_episodes_are_counted_by_sorting(indices: list[int]) -> None:
+    found = processes._exposures_of_many(jnp.array(indices))
+    assert found.dtype == jnp.int32
+    assert found.tolist() == exposures(jnp.array(indices)).tolist()
+
+
+def test_a_long_epoch_takes_no_square_of_memory() -> None:
+    indices = jax.ShapeDtypeStruct((3000,), jnp.int32)
+    program = jax.jit(exposures).lower(indices).compile()
+    assert program.memory_analysis().temp_size_in_bytes < 3000**2
+
+
 def test_processes_by_name() -> None:
     assert make_process("bag", 4, 5, alpha=2.0) == Bag(4, 5)
     assert make_process("urn", 4, 5, alpha=2.0) == Urn(20, 2.0)
@@ -177,5 +191,5 @@ def test_bag_sizes_must_be_positive(num_tasks: int, repeats: int) -> None:
     [(0, 1.0), (-1, 1.0), (5, 0.0), (5, -1.0), (5, math.nan), (5, math.inf)],
 )
 def test_urn_settings_must_be_positive_and_finite(num_episodes: int, alpha: float) -> None:
-    with pytest.raises(UserError, match=r"must be (positive|finite)"):
+    with pytest.raises(UserError, match=r"must be (positive|a finite number)"):
         Urn(num_episodes, alpha)

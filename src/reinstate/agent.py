@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate.cell import EpisodicLSTMCell, LSTMState
-from reinstate.errors import UserError, require_choices, require_positive
+from reinstate.errors import UserError, require_choices, require_finite, require_positive
 from reinstate.memory import Found, Memory
 from reinstate.recognition import Recognition, Recognizer
 from reinstate.registry import Registry
@@ -49,6 +49,7 @@ class Network:
 
     def __post_init__(self) -> None:
         require_positive(hidden_size=self.hidden_size)
+        require_finite(forget_bias=self.forget_bias)
         require_choices(self)
 
 

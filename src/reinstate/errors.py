@@ -5,6 +5,9 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+LARGEST_COUNT = 2**31 - 1  # whole numbers are computed with as int32
+LARGEST_NUMBER = 3e38  # and others as float32
+
 LONGEST = 1000  # characters of a message, about
 # Kinds of characters that steer a terminal, or hide or reorder text: control and format characters,
 # bytes of a file's name that are no text (lone surrogates), separators of lines.
@@ -28,10 +31,42 @@ class TooLarge(Unsolvable):
 
 
 def require_positive(**settings: float) -> None:
-    """Refuse settings that are not above 0."""
+    """Refuse settings that are not above 0, or too large to compute with."""
     for name, value in settings.items():
         if not value > 0:
             raise UserError(f"{name} must be positive, not {value}")
+        largest = LARGEST_COUNT if isinstance(value, int) else LARGEST_NUMBER
+        if value > largest:
+            raise UserError(f"{name} must be at most {largest}, not {brief(value)}")
+
+
+def require_finite(**settings: float) -> None:
+    """Refuse settings that are no number, infinite, or too large to compute with."""
+    for name, value in settings.items():
+        if not abs(value) <= LARGEST_NUMBER:
+            raise UserError(f"{name} must be a finite number, not {brief(value)}")
+
+
+def require_within(low: float, high: float, **settings: float) -> None:
+    """Refuse settings outside low … high."""
+    for name, value in settings.items():
+        if not low <= value <= high:
+            raise UserError(f"{name} must lie between {low} and {high}, not {brief(value)}")
+
+
+def require_not_negative(**settings: float) -> None:
+    """Refuse settings below 0, or too large to compute with."""
+    for name, value in settings.items():
+        if not value >= 0:
+            raise UserError(f"{name} must be 0 or more, not {value}")
+        if value:
+            require_positive(**{name: value})
+
+
+def brief(value: float) -> str:
+    """Write a number in a few characters: a line may be given one of thousands of digits."""
+    text = str(value)
+    return text if len(text) <= 24 else f"{text[:8]}… ({len(text)} characters)"
 
 
 def require_probability(**settings: float) -> None:

@@ -16,7 +16,13 @@ import optax
 from jax import Array
 
 from reinstate.agent import Player
-from reinstate.errors import UserError, require_choices, require_positive
+from reinstate.errors import (
+    UserError,
+    require_choices,
+    require_not_negative,
+    require_positive,
+    require_within,
+)
 from reinstate.memory import Memory
 from reinstate.rollout import EpochState, Step, play, start_lanes
 from reinstate.tasks.base import World
@@ -79,9 +85,13 @@ class A2C:
             max_grad_norm=self.max_grad_norm,
             unroll=self.unroll,
         )
-        for name, share in (("discount", self.discount), ("recall_from", self.recall_from)):
-            if not 0 <= share <= 1:
-                raise UserError(f"{name} must lie between 0 and 1, not {share}")
+        require_not_negative(
+            learning_rate_end=self.learning_rate_end,
+            value_cost=self.value_cost,
+            entropy_cost=self.entropy_cost,
+            entropy_cost_end=self.entropy_cost_end,
+        )
+        require_within(0, 1, discount=self.discount, recall_from=self.recall_from)
         require_choices(self)
 
     @property

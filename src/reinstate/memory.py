@@ -13,10 +13,18 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate.errors import UserError, require_choices, require_positive, require_shape
+from reinstate.errors import (
+    LARGEST_NUMBER,
+    UserError,
+    require_choices,
+    require_positive,
+    require_shape,
+    require_within,
+)
 from reinstate.registry import Registry
 
 TINY = 1e-12  # keeps the direction of a zero vector, and its gradient, finite
+DELTAS = 1e-30, 1e30  # between which the sum of many kernels, 1 / (distance + delta), is a number
 
 
 class Found(Protocol):
@@ -104,6 +112,7 @@ class DND(Memory):
 
     def __post_init__(self) -> None:
         require_positive(capacity=self.capacity, k=self.k, delta=self.delta)
+        require_within(*DELTAS, delta=self.delta)
         require_choices(self)
         if self.k > self.capacity:
             raise UserError(
@@ -256,7 +265,7 @@ class Consolidating(DND):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.reach < float("inf"):
+        if not 0 <= self.reach <= LARGEST_NUMBER:
             raise UserError(f"reach must be a distance, 0 or more, not {self.reach}")
 
     def _same(self, contents: Contents, key: Array) -> Array:

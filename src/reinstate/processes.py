@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate import draws
-from reinstate.errors import UserError, require_positive
+from reinstate.errors import UserError, require_finite, require_positive, require_within
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Bag:
 
     def __post_init__(self) -> None:
         require_positive(num_tasks=self.num_tasks, repeats=self.repeats)
+        require_positive(episodes_per_epoch=self.num_episodes)
 
     @property
     def num_episodes(self) -> int:
@@ -41,6 +42,13 @@ class Bag:
         return draws.shuffle(key, copies)
 
 
+def require_alpha(alpha: float) -> None:
+    """Refuse a concentration of the urn that is not positive, or vanishes in float32."""
+    require_finite(alpha=alpha)
+    require_positive(alpha=alpha)
+    require_within(1e-30, 1e30, alpha=alpha)
+
+
 @dataclass(frozen=True)
 class Urn:
     """The Blackwell–MacQueen urn: rich tasks get richer.
@@ -52,9 +60,8 @@ class Urn:
     alpha: float
 
     def __post_init__(self) -> None:
-        require_positive(num_episodes=self.num_episodes, alpha=self.alpha)
-        if not math.isfinite(self.alpha):
-            raise UserError(f"alpha must be finite, not {self.alpha}")
+        require_positive(episodes_per_epoch=self.num_episodes)
+        require_alpha(self.alpha)
 
     @property
     def max_tasks(self) -> int:
@@ -88,9 +95,23 @@ def make_process(name: str, num_tasks: int, repeats: int, alpha: float) -> Proce
     raise UserError(f"unknown process {name!r}: choose bag or urn")
 
 
+COMPARED = 2048  # episodes that may all be compared with one another: that takes their square
+
+
 def exposures(indices: Array) -> Array:
     """Count how often each episode's task was met before in the epoch, (episodes,)."""
+    if indices.shape[0] > COMPARED:
+        return _exposures_of_many(indices)
     episode = jnp.arange(indices.shape[0])
     same = indices[:, None] == indices[None, :]
     earlier = episode[None, :] < episode[:, None]
     return jnp.sum(same & earlier, axis=1, dtype=jnp.int32)
+
+
+def _exposures_of_many(indices: Array) -> Array:
+    """Count the same by sorting: each episode's distance from the first one of its task."""
+    order = jnp.argsort(indices, stable=True)
+    ranked, place = indices[order], jnp.arange(indices.shape[0], dtype=jnp.int32)
+    starts = ranked != jnp.roll(ranked, 1)
+    first = jax.lax.cummax(jnp.where(starts, place, 0))
+    return jnp.zeros_like(place).at[order].set(place - first)

@@ -5,7 +5,6 @@ match is judged as well: how similar it is, and whether it stands out, reaches t
 and a memory that fits badly is recalled otherwise than one that fits.
 """
 
-import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -16,7 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from reinstate.errors import UserError, require_choices, require_positive
+from reinstate.errors import (
+    LARGEST_NUMBER,
+    UserError,
+    require_choices,
+    require_finite,
+    require_positive,
+    require_within,
+)
 from reinstate.memory import DND, Consolidating, Memory, Retrieval
 from reinstate.tasks.base import World
 
@@ -25,6 +31,7 @@ KNOWN = 0.999  # of known contexts: farther out, no context comes back
 SAMPLED_EPOCHS = 20
 AGE_SCALE = 3.0  # log(1 + age) of the oldest of a hundred memories is 4.6
 SHARPEST = 20.0  # log p: far beyond where the best match is recalled alone, and κ^p still a number
+LARGEST_POWER = 1e6  # of a, b and null at the start: e^SHARPEST times that is still a number
 NEEDED = ("distances", "written", "values", "kernel", "writes")  # of what a memory finds
 
 
@@ -66,11 +73,10 @@ class Recognition:
 
     def __post_init__(self) -> None:
         require_choices(self)
+        require_finite(a=self.a, b=self.b, null=self.null, gain=self.gain)
         require_positive(gain=self.gain, neighbours=self.neighbours)
-        for name in ("a", "b", "null", "gain"):
-            if not math.isfinite(getattr(self, name)):
-                raise UserError(f"{name} must be a finite number, not {getattr(self, name)}")
-        if not (self.reach == -1 or 0 <= self.reach < float("inf")):
+        require_within(-LARGEST_POWER, LARGEST_POWER, a=self.a, b=self.b, null=self.null)
+        if not (self.reach == -1 or 0 <= self.reach <= LARGEST_NUMBER):
             raise UserError(f"reach must be 0 or more, or −1 to measure it, not {self.reach}")
 
     @property

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from reinstate.agent import AGENTS, Maker, Network
-from reinstate.errors import UserError, require_positive
+from reinstate.errors import LARGEST_COUNT, UserError, brief, require_positive
 from reinstate.evaluation import Evaluation
 from reinstate.learner import A2C, Learner, Rates
 from reinstate.memory import DND, MEMORIES, Memory
@@ -16,14 +16,14 @@ from reinstate.tasks.base import World
 W = TypeVar("W", bound=World)
 M = TypeVar("M", bound=Memory)
 
-MAX_SEED = 2**31 - 1  # seeds travel as int32
+MAX_SEED = LARGEST_COUNT
 KIND = "kind"  # under this name a memory that is no DND says what it is
 
 
 def require_seed(seed: int, name: str = "seed") -> None:
     """Refuse a seed that random numbers cannot start from."""
     if not 0 <= seed <= MAX_SEED:
-        raise UserError(f"{name} must lie between 0 and {MAX_SEED}, not {seed}")
+        raise UserError(f"{name} must lie between 0 and {MAX_SEED}, not {brief(seed)}")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.ndimage import map_coordinates
 
-from reinstate.errors import UserError
+from reinstate.errors import UserError, require_within
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,9 @@ class Distortion:
     def __post_init__(self) -> None:
         if min(self.rotation, self.scale, self.shear, self.shift) < 0 or self.scale >= 1:
             raise UserError("a distortion must be 0 (none) or more, and scale less than 1")
+        require_within(0, 1, scale=self.scale)  # a NaN is neither less nor more
+        require_within(0, 360, rotation=self.rotation)
+        require_within(0, 100, shear=self.shear, shift=self.shift)
 
     @property
     def any(self) -> bool:

@@ -50,7 +50,9 @@ class Convolutions:
     """Whether to average embeddings over slightly rotated, slanted and stretched views."""
 
     def __post_init__(self) -> None:
-        require_positive(embedding_size=self.embedding_size, channels=min(self.channels))
+        require_positive(embedding_size=self.embedding_size)
+        for channels in self.channels:
+            require_positive(channels=channels)
         if self.norm_groups < 0 or any(c % max(self.norm_groups, 1) for c in self.channels):
             raise UserError(
                 f"norm_groups = {self.norm_groups} must divide the channels {self.channels},"

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate.errors import UserError, require_positive
+from reinstate.errors import UserError, require_not_negative, require_positive
 
 EMPTY = -1  # the label of a slot that was never written
 TINY = 1e-12
@@ -47,8 +47,7 @@ class LifelongMemory:
 
     def __post_init__(self) -> None:
         require_positive(slots=self.slots, neighbours=self.neighbours, margin=self.margin)
-        if self.age_noise < 0:
-            raise UserError(f"age_noise must be 0 (none) or more, not {self.age_noise}")
+        require_not_negative(age_noise=self.age_noise)
 
     def empty(self, key_size: int) -> Slots:
         """Return a memory without contents."""

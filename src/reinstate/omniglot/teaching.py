@@ -19,11 +19,18 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from reinstate.errors import UserError, require_positive, require_probability
+from reinstate.errors import (
+    UserError,
+    require_choices,
+    require_not_negative,
+    require_positive,
+    require_probability,
+    require_within,
+)
 from reinstate.omniglot.distortion import Distortion, distorted, turned
 from reinstate.omniglot.embedder import SIZE, Convolutions, Embedder, Precision
 from reinstate.omniglot.lifelong import LifelongMemory, Slots
-from reinstate.settings import MAX_SEED
+from reinstate.settings import require_seed
 
 
 @dataclass(frozen=True)
@@ -64,11 +71,15 @@ class Pretraining:
     def __post_init__(self) -> None:
         positive = "epochs", "characters", "showings", "batch", "learning_rate", "max_grad_norm"
         require_positive(**{name: getattr(self, name) for name in positive})
+        require_not_negative(
+            learning_rate_end=self.learning_rate_end, weight_decay=self.weight_decay
+        )
+        require_within(1e-30, 1e30, adam_epsilon=self.adam_epsilon)
         require_probability(warmup=self.warmup, average=self.average, dropout=self.dropout)
+        require_choices(self)
+        require_seed(self.seed)
         if self.dropout == 1:
             raise UserError("dropout = 1 would leave nothing to learn from: lower it")
-        if not 0 <= self.seed <= MAX_SEED:
-            raise UserError(f"seed must lie between 0 and {MAX_SEED}, not {self.seed}")
         if self.characters % self.batch:
             raise UserError(
                 f"batch = {self.batch} must divide the epoch's {self.characters} characters"
@@ -78,6 +89,7 @@ class Pretraining:
                 f"memory.slots = {self.memory.slots} must be at least twice the batch of"
                 f" {self.batch}"
             )
+        require_positive(updates=self.updates)
 
     @property
     def updates_per_epoch(self) -> int:

@@ -19,9 +19,12 @@ def check_barcodes(num: int, length: int) -> None:
     if not 1 <= length <= MAX_BARCODE_LENGTH:
         raise UserError(f"barcode_length must be 1 to {MAX_BARCODE_LENGTH}, not {length}")
     if num > 2**length - 1:
+        longer = num.bit_length()
+        possible = longer <= MAX_BARCODE_LENGTH
+        fix = f"raise barcode_length to {longer} or more" if possible else "lower that number"
         raise UserError(
             f"barcodes of length {length} give {2**length - 1} contexts and up to {num} are needed:"
-            f" raise barcode_length to {num.bit_length()} or more"
+            f" {fix}"
         )
 
 

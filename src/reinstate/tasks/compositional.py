@@ -9,7 +9,14 @@ import numpy as np
 from jax import Array
 
 from reinstate import draws
-from reinstate.errors import UserError, require_choices, require_positive, require_probability
+from reinstate.errors import (
+    UserError,
+    require_choices,
+    require_not_negative,
+    require_positive,
+    require_probability,
+    require_within,
+)
 from reinstate.processes import Bag, exposures
 from reinstate.tasks.barcodes import barcodes, check_barcodes
 from reinstate.tasks.base import Observation, World
@@ -18,11 +25,13 @@ from reinstate.tasks.drawings import (
     Classes,
     check_drawings,
     drawings_of,
+    require_scale,
     require_split,
     split_classes,
 )
 
 HIGH, LOW = 0, 1  # rows of an episode's stimuli
+MOST_EXCHANGES = 1000  # each is a part of the program
 
 
 class CompositionalTask(NamedTuple):
@@ -104,19 +113,21 @@ class CompositionalBandits(World):
         require_choices(self)
         require_positive(num_classes=self.num_classes, repeats=self.repeats, pulls=self.pulls)
         require_positive(exchanges=self.exchanges)
+        require_within(1, MOST_EXCHANGES, exchanges=self.exchanges)
         require_probability(p_high=self.p_high, p_low=self.p_low)
         require_probability(exchange=self.exchange, exchange_high=self.exchange_high)
         require_probability(exchange_until=self.exchange_until)
-        if self.judged_classes < 0:
-            raise UserError(f"judged_classes must be 0 or more, not {self.judged_classes}")
+        require_not_negative(judged_classes=self.judged_classes)
         for number in (self.num_classes, self.judged_classes):
             if number % 2:
                 raise UserError(f"classes must be even, half high and half low, not {number}")
+        most = max(self.num_classes, self.judged_classes)
+        require_positive(episodes_per_epoch=most // 2 * self.repeats)
         require_split(trained_on=self.trained_on)
+        require_scale(self.scale)
+        check_barcodes(most if self.stimuli == "barcodes" else 1, self.barcode_length)
         if self.stimuli == "omniglot":
             self._check_pools()
-        else:
-            check_barcodes(max(self.num_classes, self.judged_classes), self.barcode_length)
 
     def _check_pools(self) -> None:
         fewer = "lower num_classes" + (", or use trained_on 0" if self.trained_on else "")

@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from reinstate import draws
-from reinstate.errors import UserError, require_positive
+from reinstate.errors import UserError, require_not_negative, require_positive, require_within
 from reinstate.files import read_arrays, write_arrays
 from reinstate.tasks.recurring import RecurringWorld
 
@@ -63,6 +63,13 @@ def require_split(**settings: int) -> None:
     for name, every in settings.items():
         if every < 0 or every == 1:
             raise UserError(f"{name} must be 0 (all classes for both) or at least 2, not {every}")
+        require_not_negative(**{name: every})
+
+
+def require_scale(scale: float) -> None:
+    """Refuse a norm of embeddings whose square is no number, or is taken for 0."""
+    require_positive(scale=scale)
+    require_within(1e-6, 1e6, scale=scale)
 
 
 def check_drawings(num_classes: int, exposures: int, available: int, fix: str) -> None:
@@ -101,7 +108,7 @@ class DrawingWorld(RecurringWorld):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_positive(scale=self.scale)
+        require_scale(self.scale)
         require_split(held_out=self.held_out)
         fewest = min(len(part) for part in split_classes(self.held_out))
         fix = "lower the number of contexts, or held_out"

@@ -8,7 +8,7 @@ import jax
 from jax import Array
 
 from reinstate.errors import require_choices, require_positive
-from reinstate.processes import Process, ProcessName, exposures, make_process
+from reinstate.processes import Process, ProcessName, exposures, make_process, require_alpha
 from reinstate.tasks.base import World
 
 
@@ -31,6 +31,7 @@ class RecurringWorld(World):
     def __post_init__(self) -> None:
         require_positive(num_contexts=self.num_contexts, repeats=self.repeats)
         require_choices(self)
+        require_alpha(self.alpha)
 
     @property
     def sequence(self) -> Process:

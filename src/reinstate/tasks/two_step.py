@@ -90,6 +90,7 @@ class EpisodicTwoStep(World):
         require_choices(self)
         if self.cued < 0:
             raise UserError(f"cued must be 0 (the classic task) or more, not {self.cued}")
+        require_positive(episodes_per_epoch=self.episodes_per_epoch)
         if self.cues == "once" and self.cued > self.uncued:
             raise UserError(
                 f"{self.uncued} uncued episodes cannot each be cued once in {self.cued}:"

@@ -55,6 +55,7 @@ class WaterMaze(BarcodeWorld):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_positive(height=self.height, width=self.width, steps=self.steps)
+        require_positive(cells=self.num_cells)
         if self.num_cells < 2:
             raise UserError("a maze needs at least two cells: raise height or width")
         if self.goals == "distinct" and self.sequence.max_tasks > self.num_cells:

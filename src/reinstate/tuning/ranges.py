@@ -1,13 +1,12 @@
 """The search space: four hyper-parameters of the learner that no array shape depends on."""
 
 import math
-import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from reinstate.errors import UserError
+from reinstate.errors import LARGEST_NUMBER, UserError
 from reinstate.learner import A2C, Rates
 
 
@@ -36,12 +35,12 @@ class Ranges:
     def __post_init__(self) -> None:
         for name in ("learning_rate", "entropy_cost"):
             low, high = getattr(self, name)
-            if not 0 < low <= high < math.inf:
+            if not 0 < low <= high <= LARGEST_NUMBER:
                 rule = "must be two positive numbers, the lower first"
                 raise UserError(f"ranges.{name} {rule}, not {low} {high}")
         for name, most, within in (
             ("discount", 1.0, "between 0 and 1"),
-            ("value_cost", sys.float_info.max, "0 or more"),
+            ("value_cost", LARGEST_NUMBER, "0 or more"),
         ):
             if not getattr(self, name):
                 raise UserError(f"ranges.{name} needs at least one number to choose from")
