@@ -51,7 +51,7 @@ Scores = Callable[[str, Evaluator, TrainState], dict[str, Any]]  # variant, … 
 
 def fill(options: Options, variants: Mapping[str, Variant], scores: Scores) -> None:
     """Train and judge every cell that the file does not have yet."""
-    devices.use_all_cores()
+    devices.divide_cpu()
     reporter = Reporter()
     cells = read_json(options.out)["cells"] if options.out.exists() else {}
     for name in options.experiments:

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from reinstate.devices import describe, over_seeds, use_all_cores
+from reinstate.devices import describe, over_seeds, divide_cpu
 from reinstate.experiments import EXPERIMENTS
 
 
@@ -33,7 +33,7 @@ class Options:
 
 
 def main(options: Options) -> None:
-    use_all_cores()
+    divide_cpu()
     print(f"{options.experiment}, {options.lanes} lanes × {options.seeds} seeds, on {describe()}")
     learners = {agent: make(options, agent) for agent in options.agents}
     seconds: dict[str, list[float]] = {agent: [] for agent in learners}

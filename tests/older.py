@@ -5,6 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from reinstate.files import read_arrays, write_arrays, write_json
+from reinstate.runs.checkpoints import METRICS, OLD_CHECKPOINT
+from reinstate.runs.run import Run
+
 CONCLUDED = (
     "mean",
     "ci95",
@@ -55,3 +59,16 @@ def aged_file(path: Path, results: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(aged(results)))
     return path
+
+
+def made_old(run: Run) -> Run:
+    """Turn a run into one of the first format: no checksums, and metrics in their file alone."""
+    saved = run.read_saved()
+    for name in ("format", "device"):
+        del saved[name]
+    write_json(run.path / "config.json", saved)
+    for epoch, path in run.checkpoints().items():
+        arrays, _ = read_arrays(path, "")
+        del arrays[METRICS]
+        write_arrays(path, arrays, {OLD_CHECKPOINT: str(epoch)})
+    return run

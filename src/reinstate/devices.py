@@ -9,16 +9,21 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+# How seeds are divided decides the last bits of what they compute, so it must not depend on the
+# machine: a CPU counts as this many devices, however many cores it has. On two cores four are no
+# slower than two, and more cores than four have something to do within an operation.
+CPU_DEVICES = 4
+VARIABLE = "JAX_NUM_CPU_DEVICES"  # by which a user can choose another number
 
-def use_all_cores() -> None:
-    """Make each CPU core a device. Call it before anything else touches JAX.
 
-    The networks are too small for threads to share one operation; one core per seed uses them all.
+def divide_cpu() -> None:
+    """Divide the CPU into devices, for seeds to share. Call it before anything else touches JAX.
+
+    The networks are too small for threads to share one operation; a thread for each few seeds uses
+    all cores.
     """
-    usable = (
-        os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    )
-    jax.config.update("jax_num_cpu_devices", len(usable))
+    if VARIABLE not in os.environ:
+        jax.config.update("jax_num_cpu_devices", CPU_DEVICES)
 
 
 def over_seeds(
@@ -54,3 +59,14 @@ def describe() -> str:
     """Name the kind and number of devices, for records."""
     devices = jax.local_devices()
     return f"{devices[0].device_kind} × {len(devices)}"
+
+
+def elsewhere(recorded: str | None) -> str | None:
+    """Say what it means to continue, on the devices here, what began on others; None if nothing."""
+    here = describe()
+    if recorded is None or recorded == here:
+        return None
+    kind, _, count = recorded.rpartition(" × ")
+    same_kind = kind == here.rpartition(" × ")[0]
+    fix = f"; {VARIABLE}={count} computes the same" if same_kind and kind == "cpu" else ""
+    return f"this began on {recorded} and goes on with {here}: equal but for rounding{fix}"

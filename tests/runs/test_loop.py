@@ -29,7 +29,7 @@ class Counting(Work[int, str]):
         self.calls.append(("compile", state))
         return lambda state: (state + 1, f"metrics of {state + 1}")
 
-    def check(self, epoch: int, metrics: str, before: int) -> None:
+    def check(self, epoch: int, metrics: str, new: int, before: int) -> None:
         self._note("check", epoch, before)
         if epoch == self.breaks:
             raise UserError("not finite")

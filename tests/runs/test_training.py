@@ -13,9 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from older import made_old
 from reinstate import registry
 from reinstate.errors import UserError
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
+from reinstate.files import checksum_of, read_arrays, read_json, write_json
+from reinstate.runs.checkpoints import METRICS
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Bar, Reporter
@@ -35,10 +38,13 @@ def numbers(run: Run) -> list[dict[str, Any]]:
     return [{n: v for n, v in row.items() if n != "seconds"} for row in run.read_metrics()]
 
 
-def checkpoints(run: Run) -> dict[str, bytes]:
-    return {
-        Path(path).name: content for path, content in contents(run.path / "checkpoints").items()
-    }
+def checkpoints(run: Run) -> dict[str, str]:
+    """Hashes of what checkpoints carry, without the metrics, whose seconds no two runs share."""
+    found = {}
+    for path in run.checkpoints().values():
+        arrays, _ = read_arrays(path, "")
+        found[path.name] = checksum_of({n: a for n, a in arrays.items() if n != METRICS})
+    return found
 
 
 def after_epoch(monkeypatch: pytest.MonkeyPatch, epoch: int, do: Callable[[], None]) -> None:
@@ -148,13 +154,13 @@ def test_what_is_not_finite_stops_and_keeps_the_last_good_state(tmp_path: Path) 
     object.__setattr__(params.head, "weight", huge)
     for path in (run.path / "checkpoints").iterdir():
         path.unlink()
-    run.save_checkpoint(state._replace(params=params, epoch=jnp.full(2, 1)), 1)
+    run.save_checkpoint(state._replace(params=params, epoch=jnp.full(2, 1)), 1, run.read_metrics(1))
     before = checkpoints(run)
     with pytest.raises(UserError) as error:
         go(run)
     kept = run.path / "checkpoints" / "epoch-00001.safetensors"
     assert str(error.value) == (
-        "a loss or weight of seed 1 is not finite in epoch 2: try a lower"
+        "weight cell.weight and 3 other tensors of seed 1 is not finite in epoch 2: try a lower"
         f" --learner.learning-rate; the last good state is kept in {kept}"
     )
     assert checkpoints(run) == before
@@ -167,18 +173,87 @@ def test_a_full_disk_keeps_what_was_saved(tmp_path: Path, monkeypatch: pytest.Mo
 
     run = new_run(tmp_path / "x")
     after_epoch(monkeypatch, 4, fill)
-    with pytest.raises(UserError, match=r"cannot write .*/epoch-00004.safetensors: full"):
+    with pytest.raises(UserError, match=r"cannot write .*/metrics.jsonl: full"):
         go(run)
     assert list(checkpoints(run)) == ["epoch-00002.safetensors"]
 
 
-def test_metrics_that_lack_epochs(tmp_path: Path) -> None:
+def test_metrics_travel_with_the_checkpoint(tmp_path: Path) -> None:
+    """Whatever became of metrics.jsonl, nothing is lost by it."""
     run = trained_run(tmp_path / "x")
-    run.write_metrics(run.read_metrics(3))
-    before = contents(run.path)
-    with pytest.raises(UserError, match=r"has 3 of 4 epochs: delete .*epoch-00004\.safetensors"):
+    before = run.metrics_path.read_bytes()
+    for spoilt in (b"", b"\n\n", b"\xff{" + before, before[:-30], before + before):
+        run.metrics_path.write_bytes(spoilt)
+        assert len(go(run).metrics) == 4
+        assert run.metrics_path.read_bytes() == before
+    run.metrics_path.unlink()
+    go(run)
+    assert run.metrics_path.read_bytes() == before
+
+
+def test_old_checkpoints_leave_their_metrics_to_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = made_old(trained_run(tmp_path / "x"))
+    lines = run.metrics_path.read_text().splitlines(keepends=True)
+    run.metrics_path.write_text("".join([lines[0], "{\n", *lines[2:]]))
+    found = train("epl2rl", TINY, run, Reporter())
+    assert [row["epoch"] for row in found.metrics] == [1, 3, 4]
+    assert "has 3 of 4 epochs: curves have gaps" in capsys.readouterr().err
+    run.metrics_path.write_text("".join(lines[:3]))
+    with pytest.raises(UserError, match=r"lacks epoch 4: restore it, or delete .*epoch-00004"):
         go(run)
-    assert contents(run.path) == before
+
+
+def flip(path: Path, share: float = 0.5) -> None:
+    """Flip one bit of a file."""
+    content = bytearray(path.read_bytes())
+    content[int(share * len(content))] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.99])
+def test_a_damaged_checkpoint_is_passed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], share: float
+) -> None:
+    run, whole = trained_run(tmp_path / "x"), trained_run(tmp_path / "whole")
+    damaged = run.path / "checkpoints" / "epoch-00004.safetensors"
+    flip(damaged, share)
+    with pytest.raises(UserError, match="epoch-00004"):
+        Evaluator(BARCODE_BANDITS, "epl2rl", TINY).load(run)
+    train("epl2rl", TINY, run, Reporter(), 2)
+    assert f"passing over a damaged checkpoint: {damaged}" in capsys.readouterr().err
+    assert checkpoints(run) == checkpoints(whole) and numbers(run) == numbers(whole)
+
+
+def test_a_checkpoint_copied_over_another_is_noticed(tmp_path: Path) -> None:
+    run, whole = trained_run(tmp_path / "x"), trained_run(tmp_path / "whole")
+    two, four = run.checkpoints().values()
+    four.write_bytes(two.read_bytes())
+    with pytest.raises(UserError, match="holds epoch 2: it was copied or renamed"):
+        Evaluator(BARCODE_BANDITS, "epl2rl", TINY).load(run)
+    go(run)
+    assert checkpoints(run) == checkpoints(whole)
+
+
+def test_where_every_checkpoint_is_damaged_training_starts_over(tmp_path: Path) -> None:
+    run, whole = trained_run(tmp_path / "x"), trained_run(tmp_path / "whole")
+    for path in run.checkpoints().values():
+        flip(path)
+    go(run)
+    assert checkpoints(run) == checkpoints(whole) and numbers(run) == numbers(whole)
+
+
+def test_the_newest_checkpoints_are_kept(tmp_path: Path) -> None:
+    run = new_run(tmp_path / "x")
+    go(run, checkpoint_every=1)
+    assert [*run.checkpoints()] == [3, 4]
+    every = new_run(tmp_path / "all")
+    train("epl2rl", TINY, every, SILENT, 1, keep_checkpoints=0)
+    assert [*every.checkpoints()] == [1, 2, 3, 4]
+    for number in (1, -1):
+        with pytest.raises(UserError, match="keep_checkpoints must be 2 or more, or 0 for all"):
+            train("epl2rl", TINY, run, SILENT, keep_checkpoints=number)
 
 
 def test_a_run_is_not_continued_under_other_settings(tmp_path: Path) -> None:
@@ -218,7 +293,8 @@ def test_a_run_of_another_experiment_about_the_same_world_is_continued(
     monkeypatch.setattr(registry, "_registered", known)
     run, mine = trained_run(tmp_path / "x"), replace(BARCODE_BANDITS, name="mine")
     file = run.path / "config.json"
-    file.write_text(file.read_text().replace('"barcode-bandits"', '"mine"'))
+    saved = read_json(file)
+    write_json(file, {**saved, "config": {**saved["config"], "experiment": "mine"}})
     with pytest.raises(UserError, match="experiment: mine → barcode-bandits"):
         go(run)
     registry.register("experiment", "mine", mine)

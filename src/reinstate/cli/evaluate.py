@@ -11,7 +11,7 @@ from reinstate.choices.model import from_record
 from reinstate.cli.shared import NewFile, RunFolder, Verb, shown
 from reinstate.cli.tables import print_agents, say, say_next
 from reinstate.errors import UserError
-from reinstate.files import require_new, write_json
+from reinstate.files import require_new, write_document
 from reinstate.runs.choice_fits import label_of, write_choices
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
@@ -59,7 +59,7 @@ class Evaluate(Verb):
             if path := getattr(self, name):
                 require_new(path, f"--{name}")
         self._check_choices(settings)
-        devices.use_all_cores()
+        devices.divide_cpu()
         evaluator = Evaluator(experiment, agent, settings)
         state, is_own = evaluator.load(run, self.checkpoint), self._is_own(own)
         with Reporter().working(f"{agent}: judging with frozen weights"):
@@ -73,7 +73,7 @@ class Evaluate(Verb):
             write_choices(self.choices, from_record(record), seeds)
         for path in (run.evaluation_path if is_own and not is_shipped(run) else None, self.out):
             if path:
-                write_json(path, verdict)
+                write_document(path, {**verdict})
         return verdict
 
     def show(self, result: Scores) -> None:

@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 from reinstate.cli.shared import Verb, shown
 from reinstate.cli.tables import print_checks, say_next
 from reinstate.experiments import find_experiment
-from reinstate.files import require_empty, write_json
+from reinstate.files import new_folder, require_empty, write_document
 from reinstate.runs.join import join
 from reinstate.runs.reproduce import draw
 
@@ -36,8 +36,9 @@ class Join(Verb):
     def do(self, command: str) -> Any:
         require_empty(self.out, "choose another --out")
         document = join(self.first, self.second)
-        draw(find_experiment(document["experiment"]), document, self.out)
-        write_json(self.out / "results.json", document)
+        with new_folder(self.out, "choose another --out") as folder:
+            draw(find_experiment(document["experiment"]), document, folder)
+            write_document(folder / "results.json", document)
         return document
 
     def show(self, result: Any) -> None:

@@ -56,7 +56,7 @@ class MemoryMap(Verb):
         if seed not in seeds:
             raise UserError(f"{self.run} has the seeds {seeds}, not {seed}")
         require_new(self.out, "--out")
-        devices.use_all_cores()
+        devices.divide_cpu()
         evaluator = Evaluator(experiment, agent, settings)
         if not evaluator.learner.remembers:
             raise UserError(f"{self.run} is a run of {agent}, which has no memory to draw")

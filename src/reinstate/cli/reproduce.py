@@ -44,9 +44,9 @@ class Reproduce(Training[S]):
 
     def do(self, command: str) -> Results:
         _require_names("--agents", self.agents)
-        devices.use_all_cores()
+        devices.divide_cpu()
         what = (self.experiment, self.preset, self.agents, self.settings, self.out, Reporter())
-        how: Any = {n: getattr(self, n) for n in ("resume", "checkpoint_every", "track")}
+        how: Any = {"resume": self.resume, **self.how}
         return reproduce(*what, command=command, **how)
 
     def show(self, result: Results) -> None:
@@ -97,7 +97,7 @@ class All(Verb):
 
     def do(self, command: str) -> Summary:
         _require_names("--experiments", self.experiments)
-        devices.use_all_cores()
+        devices.divide_cpu()
         what = (self.experiments, self.preset, self.out, Reporter())
         return reproduce_all(*what, command=command, seeds=self.seeds, first_seed=self.first_seed)
 

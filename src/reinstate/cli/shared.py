@@ -13,6 +13,7 @@ from reinstate.errors import UserError, require_positive
 from reinstate.experiments import experiment_names, find_experiment
 from reinstate.experiments.base import Experiment
 from reinstate.memory import MEMORIES
+from reinstate.runs.loop import require_kept
 from reinstate.runs.sinks import require_sinks
 from reinstate.settings import Settings
 
@@ -108,12 +109,23 @@ class Training(OnExperiment[S]):
     """Continue what an interrupted call left in --out."""
     checkpoint_every: int = 25
     """Epochs between checkpoints; one is also written when training ends or is interrupted."""
+    keep_checkpoints: int = 2
+    """How many of the newest checkpoints are kept, 2 or more; 0 keeps all."""
+    debug_nans: Flag = False
+    """When numbers are not finite, find out which operation made them so (slow, and only then)."""
     track: Annotated[tuple[str, ...], shown("NAME …", "none")] = ()
     """Where metrics go besides metrics.jsonl: tensorboard, wandb; `reinstate list` names all."""
 
     def __post_init__(self) -> None:
         require_positive(checkpoint_every=self.checkpoint_every)
+        require_kept(self.keep_checkpoints)
         require_sinks(self.track)
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """Return the options of training, as `reinstate.runs.training.train` takes them."""
+        names = ("checkpoint_every", "keep_checkpoints", "debug_nans", "track")
+        return {name: getattr(self, name) for name in names}
 
 
 def described(

@@ -11,6 +11,7 @@ from reinstate.cli.parsing import peek
 from reinstate.cli.shared import S, Training
 from reinstate.cli.tables import say, say_next
 from reinstate.experiments.base import Experiment
+from reinstate.files import locked
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import start_run
 from reinstate.runs.training import train
@@ -34,10 +35,10 @@ class Train(Training[S]):
     """Which agent; `reinstate list` describes them."""
 
     def do(self, command: str) -> Any:
-        devices.use_all_cores()
-        run = start_run(self.experiment, self.agent, self.settings, self.out, self.resume)
-        every, track = self.checkpoint_every, self.track
-        trained = train(self.agent, self.settings, run, Reporter(), every, track)
+        devices.divide_cpu()
+        with locked(self.out):
+            run = start_run(self.experiment, self.agent, self.settings, self.out, self.resume)
+            trained = train(self.agent, self.settings, run, Reporter(), **self.how)
         return {"run": str(self.out), "last": trained.metrics[-1]}
 
     def show(self, result: Any) -> None:

@@ -61,7 +61,7 @@ class Tune(OnExperiment[S]):
 
     def do(self, command: str) -> Any:
         vary = read_vary(self.vary)
-        devices.use_all_cores()
+        devices.divide_cpu()
         asked = Asked(self.experiment, self.preset, self.agents, self.settings, self.search)
         found: Any
         if vary:

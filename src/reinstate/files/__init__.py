@@ -9,7 +9,7 @@ folders     one process per folder; what a killed process leaves behind is swept
 
 from reinstate.files.arrays import checksum_of, read_arrays, write_arrays
 from reinstate.files.documents import read_json, read_lines, write_document, write_json
-from reinstate.files.folders import locked, require_empty, require_new
+from reinstate.files.folders import locked, new_folder, require_empty, require_new
 from reinstate.files.reading import read_bytes
 from reinstate.files.writing import append_line, disk_errors, flush, write_atomically
 
@@ -19,6 +19,7 @@ __all__ = [
     "disk_errors",
     "flush",
     "locked",
+    "new_folder",
     "read_arrays",
     "read_bytes",
     "read_json",

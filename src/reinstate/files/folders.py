@@ -59,6 +59,28 @@ def locked(folder: Path) -> Iterator[None]:
                 each.rmdir()
 
 
+@contextmanager
+def new_folder(out: Path, advice: str) -> Iterator[Path]:
+    """Give a place for the files of a new folder, which appears once all of them are written."""
+    require_empty(out, advice)
+    sweep_beside(out)
+    made, place = _make(out.parent), beside(out)
+    try:
+        _remove(place)
+        place.mkdir()
+        yield place
+        if out.exists():
+            _remove(out)  # empty, but for what a killed process left
+        place.rename(out)
+    except OSError as error:
+        raise UserError(f"cannot write {out}: {error.strerror or error}") from None
+    finally:
+        _remove(place)
+        with suppress(OSError):
+            for each in made:
+                each.rmdir()
+
+
 def require_kept(path: Path) -> None:
     """Refuse to write into a held folder that somebody has removed: half of it would be made."""
     here = path.resolve()
@@ -155,8 +177,8 @@ def _acquire(folder: Path, key: Path) -> int:
         os.close(descriptor)
     with suppress(OSError):  # on a full disk the lock has no name, but it holds
         os.ftruncate(descriptor, 0)
-        owner = {"pid": os.getpid(), "host": socket.gethostname()}
-        os.pwrite(descriptor, json.dumps(owner).encode(), 0)
+        name = json.dumps({"pid": os.getpid(), "host": socket.gethostname()})
+        os.pwrite(descriptor, name.encode(), 0)
     return descriptor
 
 

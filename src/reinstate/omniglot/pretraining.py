@@ -20,14 +20,15 @@ import numpy as np
 
 from reinstate.devices import describe
 from reinstate.errors import UserError
-from reinstate.files import read_json, write_json
+from reinstate.files import locked, read_json, write_document
 from reinstate.omniglot.distortion import Distortion
 from reinstate.omniglot.embedder import SIZE, Convolutions, Embedder, embed, rounded, save_embedder
 from reinstate.omniglot.fewshot import accuracy, one_shot_runs_accuracy, pixels, table
 from reinstate.omniglot.images import OneShotRun
 from reinstate.omniglot.lifelong import LifelongMemory
 from reinstate.omniglot.teaching import EmbedderMetrics, Pretraining, State, Teacher
-from reinstate.runs.loop import Row, RunWork
+from reinstate.runs.checkpoints import Row, leaves
+from reinstate.runs.loop import RunWork
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.run import Run
@@ -102,15 +103,16 @@ def pretrain(
     """
     _require_drawings(settings, drawn)
     run = Run(out)
-    run.create(_plain(settings), resume)
-    work = EmbedderWork(Teacher(settings), drawn, run, reporter, command)
-    if len(work.rows) < settings.epochs:
-        work.train()
-    elif work.is_judged():
-        reporter.note(f"already trained, {settings.epochs} epochs in {out}")
+    with locked(out):
+        run.create(_plain(settings), resume)
+        work = EmbedderWork(Teacher(settings), drawn, run, reporter, command)
+        if work.done < settings.epochs:
+            work.train()
+        elif work.is_judged():
+            reporter.note(f"already trained, {settings.epochs} epochs in {out}")
+            return work.embedder()
+        work.judge(TRIALS)
         return work.embedder()
-    work.judge(TRIALS)
-    return work.embedder()
 
 
 class EmbedderWork(RunWork[State, EmbedderMetrics]):
@@ -122,7 +124,8 @@ class EmbedderWork(RunWork[State, EmbedderMetrics]):
         self.teacher, self.settings, self.drawn = teacher, teacher.settings, drawn
         self.command, epochs = command, teacher.settings.epochs
         init = jax.jit(teacher.init)
-        super().__init__(run, reporter, "pretraining", epochs, max(epochs // PARTS, 1), init)
+        every = max(epochs // PARTS, 1)
+        super().__init__(run, reporter, "pretraining", epochs, init, checkpoint_every=every)
 
     def embedder(self) -> Embedder:
         return rounded(self.teacher.embedder(self.state.average))
@@ -132,8 +135,12 @@ class EmbedderWork(RunWork[State, EmbedderMetrics]):
         train_epoch = jax.jit(self.teacher.train_epoch).lower(state, images).compile()
         return lambda state: train_epoch(state, images)
 
-    def broken(self, metrics: EmbedderMetrics) -> str | None:
-        return None if metrics.finite else "a loss or weight"
+    def broken(self, metrics: EmbedderMetrics, new: State, before: State) -> str | None:
+        if metrics.finite:
+            return None
+        weights = leaves(new.average)
+        lost = (name for name, leaf in weights.items() if not np.isfinite(np.asarray(leaf)).all())
+        return next((f"weight {name.lstrip('.')}" for name in lost), "the loss")
 
     def row(self, epoch: int, metrics: EmbedderMetrics, seconds: float) -> Row:
         loss, right = float(metrics.loss), float(metrics.right)
@@ -151,7 +158,7 @@ class EmbedderWork(RunWork[State, EmbedderMetrics]):
 
     def judge(self, trials: int) -> None:
         """Write the files of results for the saved state, and test what they hold."""
-        out, embedder, drawn, epoch = self.run.path, self.embedder(), self.drawn, len(self.rows)
+        out, embedder, drawn, epoch = self.run.path, self.embedder(), self.drawn, self.done
         save_embedder(out / "embedder.safetensors", embedder)
         save_embeddings(out / "embeddings.safetensors", embed(embedder, drawn.evaluation))
         tests = table(load_embeddings(out / "embeddings.safetensors"), trials, TEST_SEED)
@@ -170,7 +177,7 @@ class EmbedderWork(RunWork[State, EmbedderMetrics]):
             "one_shot_runs": {**lake, "runs": len(drawn.runs)},
             "pixels_20_way_1_shot": plain.mean,
         }
-        write_json(out / "card.json", card)
+        write_document(out / "card.json", card)
         found = [f"{t['way']}-way {t['shot']}-shot {t['rule']} {t['accuracy']:.2%}" for t in tests]
         self.reporter.note("  ".join([*found, f"within alphabets {one_shot.mean:.2%}"]))
 

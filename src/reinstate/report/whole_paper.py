@@ -19,8 +19,9 @@ from reinstate.analysis.verdicts import count_verdicts, in_words, with_verdicts
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
 from reinstate.experiments.base import Experiment
-from reinstate.files import read_json, write_json
+from reinstate.files import locked, write_document
 from reinstate.report import require_report, write_page
+from reinstate.report.replaceable import require_replaceable
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.reproduce import earlier_results, reproduce
@@ -52,6 +53,19 @@ def reproduce_all(
     Leaves report.html and summary.json in `out`. Whatever can be refused is refused before anything
     is trained.
     """
+    with locked(out):
+        return _reproduce_all(names, preset, out, reporter, command, seeds, first_seed)
+
+
+def _reproduce_all(
+    names: Sequence[str],
+    preset: str,
+    out: Path,
+    reporter: Reporter,
+    command: str,
+    seeds: int | None,
+    first_seed: int | None,
+) -> Summary:
     began = time.monotonic()
     _require_ours(out)
     asked = {"seeds": seeds, "first_seed": first_seed}
@@ -69,7 +83,7 @@ def reproduce_all(
         reporter.note(_line(part, found[ours.name]))
     summary = summarise(found, command)
     write_page([part.out for part in parts], out / "report.html")
-    write_json(out / "summary.json", summary)
+    write_document(out / "summary.json", summary)
     return summary
 
 
@@ -83,15 +97,7 @@ def _require_ours(out: Path) -> None:
             " above it"
         )
     require_report(out / "report.html")
-    require_replaceable(out / "summary.json")
-
-
-def require_replaceable(path: Path) -> None:
-    """Refuse to overwrite anything but a JSON file of experiments."""
-    if path.exists():
-        known = read_json(path)
-        if not isinstance(known, dict) or "experiments" not in known:
-            raise UserError(f"{path} exists and is not of this program: choose another --out")
+    require_replaceable(out / "summary.json", Summary)
 
 
 def _plan(name: str, preset: str, changes: Mapping[str, Any], out: Path) -> Part:

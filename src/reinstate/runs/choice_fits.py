@@ -8,10 +8,7 @@ OUT/stay.png              and .svg
 
 import csv
 import io
-import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -31,7 +28,7 @@ from reinstate.choices.tables import COLUMNS, ChoiceTable, read_choices
 from reinstate.errors import UserError, require_positive
 from reinstate.figures import choices as charts
 from reinstate.figures import mpl
-from reinstate.files import read_json, require_empty, write_atomically, write_json
+from reinstate.files import new_folder, read_json, write_atomically, write_document
 from reinstate.runs.provenance import provenance
 
 if TYPE_CHECKING:
@@ -189,8 +186,8 @@ def fit_file(
 def save_fit(document: ChoiceFit, out: Path, label: str = "participants") -> None:
     """Write all the files of a fit, or none; figures also show the fits `beside` it."""
     every = {label: document, **document.get("beside", {})}
-    with _all_or_nothing(out) as folder:
-        write_json(folder / "fit.json", document)
+    with new_folder(out, "choose another --out") as folder:
+        write_document(folder / "fit.json", document)
         write_tidy(document, folder / "weights.csv")
         mpl.save(charts.fitted_weights(every), folder / "choice-weights")
         mpl.save(charts.fitted_stay(every), folder / "stay")
@@ -221,26 +218,10 @@ def read_design(path: str | Path) -> Design:
 
 def save_recovery(document: Recovery, out: Path) -> None:
     """Write recovery.json, recovery.csv and the figure of a `Recovery`, or none."""
-    with _all_or_nothing(out) as folder:
-        write_json(folder / "recovery.json", document)
+    with new_folder(out, "choose another --out") as folder:
+        write_document(folder / "recovery.json", document)
         write_tidy(document, folder / "recovery.csv")
         mpl.save(charts.recovery(document), folder / "recovery")
-
-
-@contextmanager
-def _all_or_nothing(out: Path) -> Iterator[Path]:
-    """Give a place for files that move to the folder `out` once all of them are written."""
-    require_empty(out, "choose another --out")
-    new, place = not out.exists(), out / f".{os.getpid()}.tmp"
-    try:
-        yield place
-        for file in place.iterdir():
-            file.replace(out / file.name)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-        if new:
-            with suppress(OSError):  # it holds what was written, or was never made
-                out.rmdir()
 
 
 def write_tidy(document: ChoiceFit | Recovery, path: Path) -> None:

@@ -18,7 +18,8 @@ from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Record
 from reinstate.experiments.base import Experiment
 from reinstate.learner import TrainState
-from reinstate.runs.run import Run, load_checkpoint, load_weights
+from reinstate.runs.checkpoints import load_checkpoint, load_weights
+from reinstate.runs.run import Run
 from reinstate.settings import Settings
 
 
@@ -85,11 +86,10 @@ class Evaluator:
         return verdict
 
     def judge_run(self, run: Run, state: TrainState) -> Scores:
-        """Judge a trained run, and its checkpoints nearest to the experiment's milestones."""
-        verdict, found = self.verdict(state), run.checkpoints()
-        total = self.settings.learner.epochs
-        wanted = [share * total for share in self.experiment.milestones]
-        # Weights alone come without earlier checkpoints.
+        """Judge a trained run, and its weights at the experiment's milestones."""
+        verdict, found = self.verdict(state), run.milestones()
+        wanted = milestone_epochs(self.experiment, self.settings.learner.epochs)
+        # Runs of earlier versions have checkpoints near them; weights alone come without any.
         epochs = {min(found, key=lambda epoch: abs(epoch - aim)) for aim in wanted if found}
         milestones = []
         for epoch in sorted(epochs):
@@ -100,14 +100,19 @@ class Evaluator:
         return verdict
 
     def load(self, run: Run, checkpoint: Path | None = None) -> TrainState:
-        """Load a run's trained state, from its last checkpoint or the one named."""
-        checkpoint = checkpoint or run.last_checkpoint()
+        """Load a run's trained state, from its last checkpoint or the file named."""
+        file = checkpoint or run.last_checkpoint() or run.weights_path
+        if checkpoint is None and not file.exists():
+            raise UserError(f"{run.path} has no checkpoint yet: train it first")
         init = devices.over_seeds(self.learner.init, self.settings.seeds)
         template: TrainState = jax.eval_shape(init, jnp.array(self.settings.seed_range))
-        if checkpoint is not None:
-            state: TrainState = load_checkpoint(checkpoint, template)[0]
-            return state
-        if not run.weights_path.exists():
-            raise UserError(f"{run.path} has no checkpoint yet: train it first")
-        params, epoch = load_weights(run.weights_path, template.params)
-        return TrainState(params, None, jax.random.key(0), jnp.array(epoch))
+        if file.parent.name == "milestones" or file == run.weights_path:
+            params, epoch = load_weights(file, template.params)
+            return TrainState(params, None, jax.random.key(0), jnp.array(epoch))
+        state: TrainState = load_checkpoint(file, template).state
+        return state
+
+
+def milestone_epochs(experiment: Experiment, epochs: int) -> set[int]:
+    """Return the epochs after which agents are judged as well, whatever is saved when."""
+    return {max(1, round(share * epochs)) for share in experiment.milestones}

@@ -11,19 +11,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from types import FrameType
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import jax
 
-from reinstate.errors import UserError, require_positive
+from reinstate import devices
+from reinstate.errors import Damaged, UserError, require_positive
+from reinstate.runs.checkpoints import Row, load_checkpoint
 from reinstate.runs.progress import Reporter
-from reinstate.runs.run import Run, load_checkpoint
+from reinstate.runs.run import Run
 from reinstate.runs.sinks import Sinks, flat
 
 S = TypeVar("S")  # all that training carries from one epoch to the next
 M = TypeVar("M")  # what an epoch tells about itself
 
-Row = dict[str, Any]  # a line of metrics.jsonl
+KEEP = 2  # checkpoints: if the newest is damaged, there is one before it
 
 
 class Stopped(KeyboardInterrupt):
@@ -41,7 +43,7 @@ class Work(ABC, Generic[S, M]):
     def compile(self, state: S) -> Callable[[S], tuple[S, M]]:
         """Compile an epoch."""
 
-    def check(self, epoch: int, metrics: M, before: S) -> None:
+    def check(self, epoch: int, metrics: M, new: S, before: S) -> None:
         """Raise if the epoch went wrong; `before` is the last good state."""
 
     @abstractmethod
@@ -72,7 +74,7 @@ def run_epochs(
             began = time.monotonic()
             new, metrics = jax.block_until_ready(run_epoch(state))
             seconds = time.monotonic() - began
-            work.check(epoch, metrics, state)
+            work.check(epoch, metrics, new, state)
             state = new
             bar.update(epoch, work.record(epoch, metrics, seconds))
             stopping = bool(stop)  # asked once: a signal from here on waits for the next epoch
@@ -95,16 +97,19 @@ class RunWork(Work[S, M]):
         reporter: Reporter,
         label: str,
         epochs: int,
-        checkpoint_every: int,
         init: Callable[[], S],
+        *,
+        checkpoint_every: int,
+        keep: int = KEEP,
     ) -> None:
         require_positive(checkpoint_every=checkpoint_every)
+        require_kept(keep)
         self.run, self.reporter, self.label, self.epochs = run, reporter, label, epochs
-        self.checkpoint_every = checkpoint_every
-        self.state, self.rows = restore(run, init)
+        self.checkpoint_every, self.keep = checkpoint_every, keep
+        self.state, self.done, self.rows = restore(run, init, reporter)
 
     @abstractmethod
-    def broken(self, metrics: M) -> str | None:
+    def broken(self, metrics: M, new: S, before: S) -> str | None:
         """Name what is not finite, if anything is."""
 
     @abstractmethod
@@ -117,18 +122,18 @@ class RunWork(Work[S, M]):
 
     def train(self, track: Sequence[str] = ()) -> float:
         """Train to the last epoch; return the seconds of compiling."""
-        done = len(self.rows)
-        self.sinks = Sinks(track, self.run, self.label, done, self.reporter)
+        self.sinks = Sinks(track, self.run, self.label, self.done, self.reporter)
         with signals(self.reporter) as stop, closing(self.sinks):
-            self.state, seconds = run_epochs(self, self.state, done, self.reporter, stop)
+            self.state, seconds = run_epochs(self, self.state, self.done, self.reporter, stop)
+            self.done = self.epochs
             if stop:
                 raise self.stopped(self.epochs)
         return seconds
 
-    def check(self, epoch: int, metrics: M, before: S) -> None:
-        broken = self.broken(metrics)
+    def check(self, epoch: int, metrics: M, new: S, before: S) -> None:
+        broken = self.broken(metrics, new, before)
         if broken:
-            kept = self.run.save_checkpoint(before, epoch - 1)
+            kept = self.run.save_checkpoint(before, epoch - 1, self.rows)
             raise UserError(
                 f"{broken} is not finite in epoch {epoch}: try a lower {self.learning_rate};"
                 f" the last good state is kept in {kept}"
@@ -143,25 +148,55 @@ class RunWork(Work[S, M]):
 
     def save(self, epoch: int, state: S, stopping: bool) -> None:
         if stopping or epoch == self.epochs or epoch % self.checkpoint_every == 0:
-            self.state = state
-            self.run.save_checkpoint(state, epoch)
+            self.state, self.done = state, epoch
+            self.run.save_checkpoint(state, epoch, self.rows)
+            if self.keep:
+                self.run.prune(epoch, self.keep)
 
 
-def restore(run: Run, init: Callable[[], S]) -> tuple[S, list[Row]]:
-    """Return the state to train on from, and the rows of the epochs before it."""
-    saved = run.last_checkpoint()
-    if saved is None:
-        state, epoch = init(), 0
-    else:
-        state, epoch = load_checkpoint(saved, jax.eval_shape(init))
-    rows = run.read_metrics(epoch)
-    if len(rows) != epoch:
+def require_kept(keep: int) -> None:
+    """Refuse to keep too few checkpoints."""
+    if keep < 0 or keep == 1:
         raise UserError(
-            f"{run.metrics_path} has {len(rows)} of {epoch} epochs: delete {saved} to continue"
-            " from the checkpoint before"
+            f"keep_checkpoints must be {KEEP} or more, or 0 for all, not {keep}: if the newest is"
+            " damaged, there has to be one before it"
         )
-    run.write_metrics(rows)  # drops what came after the checkpoint: it is trained again
-    return state, rows
+
+
+def restore(run: Run, init: Callable[[], S], reporter: Reporter) -> tuple[S, int, list[Row]]:
+    """Return the state to train on from, the epoch it is of, and the metrics of the epochs before.
+
+    A damaged checkpoint is named and passed over: what was trained since the one before it is
+    trained again, and comes out the same.
+    """
+    wanted = jax.eval_shape(init)
+    for path in reversed(run.checkpoints().values()):
+        try:
+            state, epoch, rows = load_checkpoint(path, wanted)
+        except Damaged as error:
+            reporter.note(f"passing over a damaged checkpoint: {error}")
+            continue
+        rows = _older_rows(run, epoch, reporter) if rows is None else rows
+        run.write_metrics(rows)  # drops what came after the checkpoint: it is trained again
+        if run.exists and (note := devices.elsewhere(run.read_saved().get("device"))):
+            reporter.note(f"{run.path}: {note}")
+        return state, epoch, rows
+    if run.metrics_path.exists():
+        run.write_metrics([])
+    return init(), 0, []
+
+
+def _older_rows(run: Run, epoch: int, reporter: Reporter) -> list[Row]:
+    """Read the metrics of a run whose checkpoints do not carry them."""
+    rows = run.read_metrics(epoch)
+    if not rows or rows[-1]["epoch"] != epoch:
+        raise UserError(
+            f"{run.metrics_path} lacks epoch {epoch}: restore it, or delete {run.last_checkpoint()}"
+            " to continue from the checkpoint before"
+        )
+    if len(rows) != epoch:
+        reporter.note(f"{run.metrics_path} has {len(rows)} of {epoch} epochs: curves have gaps")
+    return rows
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from reinstate.experiments import experiment_of, find_experiment
 from reinstate.experiments.base import Experiment, plain_experiment
 from reinstate.figures import mpl
 from reinstate.figures.learning import training_curves
-from reinstate.files import write_json
+from reinstate.files import write_document
 from reinstate.learner import A2C, TrainState
 from reinstate.memory import Memory
 from reinstate.runs.judge import Evaluator
@@ -156,10 +156,10 @@ class TrainedAgent:
         run = _start_run(self.experiment, self.agent, self.settings, Path(path), resume=False)
         if self.metrics:
             run.write_metrics(self.metrics)
-            run.save_checkpoint(self.state, len(self.metrics))
+            run.save_checkpoint(self.state, self.metrics[-1]["epoch"], self.metrics)
         else:
             run.save_weights(self.state.params, int(self.state.epoch))
-        write_json(run.evaluation_path, self.evaluate())
+        write_document(run.evaluation_path, {**self.evaluate()})
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """An experiment from end to end: train its agents, judge them, write results and figures."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from reinstate.errors import Unsolvable, UserError
 from reinstate.experiments import claims
 from reinstate.experiments.base import Experiment
 from reinstate.figures import mpl
-from reinstate.files import require_empty, write_json
+from reinstate.files import locked, require_empty, write_document
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
@@ -45,13 +45,30 @@ def reproduce(
     *,
     command: str,
     resume: bool = False,
-    checkpoint_every: int = 25,
-    track: Sequence[str] = (),
+    **how: Any,
 ) -> Results:
     """Train and judge every agent; leave results.json and figures in `out`.
 
-    `seconds` are this call's: what an interrupted one spent before it does not count.
+    `how` are the options of `train`, such as `checkpoint_every`. `seconds` are this call's: what an
+    interrupted one spent before it does not count.
     """
+    with locked(out):
+        what = (experiment, preset, agents, settings, out, reporter)
+        return _reproduce(*what, command=command, resume=resume, how=how)
+
+
+def _reproduce(
+    experiment: Experiment,
+    preset: str,
+    agents: Sequence[str],
+    settings: Settings,
+    out: Path,
+    reporter: Reporter,
+    *,
+    command: str,
+    resume: bool,
+    how: Mapping[str, Any],
+) -> Results:
     began = time.monotonic()
     # Whatever can be refused is refused before anything is written.
     if not resume:
@@ -65,7 +82,7 @@ def reproduce(
     results: dict[str, AgentResults] = {}
     for number, (agent, run) in enumerate(runs.items(), 1):
         reporter.part(number, len(runs))
-        trained = train(agent, settings, run, reporter, checkpoint_every, track)
+        trained = train(agent, settings, run, reporter, **how)
         seconds["compile"] += trained.compile_seconds
         seconds["train"] += trained.train_seconds
         evaluator = Evaluator(experiment, agent, settings)
@@ -89,7 +106,7 @@ def reproduce(
     }
     document = conclude(experiment, measured)
     draw(experiment, document, out)
-    write_json(out / "results.json", document)  # last: where it is, all else is
+    write_document(out / "results.json", document)  # last: where it is, all else is
     return document
 
 
@@ -118,7 +135,7 @@ def _judge(
     began, settings = time.monotonic(), evaluator.settings
     with reporter.working(f"{agent}: judging with frozen weights"):
         verdict = evaluator.judge_run(run, trained.state)
-    write_json(run.evaluation_path, verdict)
+    write_document(run.evaluation_path, {**verdict})
     reporter.note(f"{agent}: {verdict['reward']['mean']:.3f} reward per episode, frozen weights")
     found: AgentResults = {
         "seeds": list(settings.seed_range),

@@ -1,8 +1,9 @@
 """A run on disk: config, metrics, checkpoints, evaluation.
 
-RUN/config.json                        what was asked for, and by which version
+RUN/config.json                        what was asked for, by which version, on what devices
 RUN/metrics.jsonl                      one line per epoch
-RUN/checkpoints/epoch-00010.safetensors  all that training carries, exactly
+RUN/checkpoints/epoch-00010.safetensors  all that training carries, exactly; the newest two
+RUN/milestones/epoch-00010.safetensors   the weights at epochs that the experiment judges as well
 RUN/weights.safetensors                the trained weights alone, where checkpoints were left out
 RUN/evaluation.json                    frozen weights, judged
 """
@@ -11,30 +12,31 @@ import io
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
+from reinstate import devices
 from reinstate.errors import UserError
 from reinstate.evaluation import Record
 from reinstate.experiments import find_experiment
 from reinstate.experiments.base import Experiment
 from reinstate.files import (
     append_line,
-    read_arrays,
+    flush,
     read_json,
+    read_lines,
     require_empty,
-    write_arrays,
     write_atomically,
-    write_json,
+    write_document,
 )
+from reinstate.runs.checkpoints import Row, leaves, write_checkpoint, write_weights
 from reinstate.runs.provenance import provenance
 from reinstate.settings import Settings, completed, differences, recorded_settings, to_dict
 
-FORMAT = "reinstate-checkpoint-1"
-WEIGHTS = "reinstate-weights-1"
+FORMAT = 2  # of the folder; 1 kept every checkpoint, and metrics beside them alone
 
 
 class Run:
@@ -60,7 +62,8 @@ class Run:
         """Start here, or make sure that what is here is the same run."""
         if not (self.path / "config.json").exists():
             require_empty(self.path, "it holds no run; choose another --out")
-            write_json(self.path / "config.json", {"config": config, **provenance()})
+            made = {"device": devices.describe(), **provenance()}
+            write_document(self.path / "config.json", {"format": FORMAT, "config": config, **made})
         elif not resume:
             raise UserError(
                 f"{self.path} already holds a run: add --resume to continue it,"
@@ -69,50 +72,74 @@ class Run:
         else:
             require_same(self.path, self.read_config(), config)
 
-    def read_config(self) -> dict[str, Any]:
-        if not (self.path / "config.json").exists():
+    def read_saved(self) -> dict[str, Any]:
+        """Read all of config.json: what was asked for, and where the run was begun."""
+        if not self.exists:
             raise UserError(f"{self.path} holds no run: it has no config.json")
-        saved = read_json(self.path / "config.json")
+        path = self.path / "config.json"
+        saved = read_json(path, inside=self.path)
         if not isinstance(saved, dict) or not isinstance(saved.get("config"), dict):
-            raise UserError(f"{self.path / 'config.json'} is not the config of a run")
-        return saved["config"]
+            raise UserError(f"{path} is not the config of a run")
+        version = saved.setdefault("format", 1)
+        if version not in range(1, FORMAT + 1):
+            raise UserError(
+                f"{self.path} holds a run of format {version}, and this version knows {FORMAT}:"
+                " install the version that made it"
+            )
+        return saved
 
-    def append_metrics(self, row: dict[str, Any]) -> None:
+    def read_config(self) -> dict[str, Any]:
+        """Read what was asked for."""
+        config: dict[str, Any] = self.read_saved()["config"]
+        return config
+
+    def append_metrics(self, row: Row) -> None:
         append_line(self.metrics_path, row)
 
-    def read_metrics(self, up_to: float = math.inf) -> list[dict[str, Any]]:
-        """The rows of epochs up to one; a last line cut short by a crash does not count."""
-        rows: list[dict[str, Any]] = []
-        if self.metrics_path.exists():
-            for line in self.metrics_path.read_bytes().splitlines():
-                try:
-                    row = json.loads(line)
-                    wanted = row["epoch"] <= up_to
-                except (ValueError, TypeError, KeyError):
-                    break
-                if wanted:
-                    rows.append(row)
-        return rows
+    def read_metrics(self, up_to: float = math.inf) -> list[Row]:
+        """Read the rows of epochs up to one; what is no row, such as half of one, is left out."""
+        if not self.metrics_path.exists():
+            return []
+        found = read_lines(self.metrics_path, inside=self.path)
+        return [row for row in found if _is_row(row) and row["epoch"] <= up_to]
 
-    def write_metrics(self, rows: list[dict[str, Any]]) -> None:
+    def write_metrics(self, rows: Sequence[Row]) -> None:
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         write_atomically(self.metrics_path, lines.encode())
 
-    def save_checkpoint(self, state: Any, epoch: int) -> Path:
-        path = self.path / "checkpoints" / f"epoch-{epoch:05d}.safetensors"
-        arrays = {name: np.asarray(_raw(leaf)) for name, leaf in _leaves(state).items()}
-        write_arrays(path, arrays, {FORMAT: str(epoch)})
+    def save_checkpoint(self, state: Any, epoch: int, rows: Sequence[Row] = ()) -> Path:
+        """Save all that training carries after an epoch, with the metrics that led there."""
+        if self.metrics_path.exists():
+            flush(self.metrics_path)
+        path = self.path / "checkpoints" / _name(epoch)
+        write_checkpoint(path, state, epoch, rows)
         return path
 
     def checkpoints(self) -> dict[int, Path]:
         """Epoch → file, in order."""
-        found = (self.path / "checkpoints").glob("epoch-*.safetensors")
-        names = {path: path.stem.removeprefix("epoch-") for path in found}
-        epochs = {int(name): path for path, name in names.items() if name.isdecimal()}
-        return {n: epochs[n] for n in sorted(epochs)}
+        return _epochs(self.path / "checkpoints")
 
     def last_checkpoint(self) -> Path | None:
         return next(reversed(self.checkpoints().values()), None)
+
+    def prune(self, epoch: int, keep: int) -> None:
+        """Delete checkpoints but the last `keep` up to an epoch; later ones are damaged."""
+        found = self.checkpoints()
+        kept = [each for each in found if each <= epoch][-keep:]
+        for each, path in found.items():
+            if each not in kept:
+                path.unlink(missing_ok=True)
+
+    def save_milestone(self, params: Any, epoch: int) -> None:
+        """Save the weights after an epoch that is judged as well."""
+        write_weights(self.path / "milestones" / _name(epoch), params, epoch)
+
+    def milestones(self) -> dict[int, Path]:
+        """Epoch → file with the weights then, in order.
+
+        Runs of earlier versions have no milestones, but kept every checkpoint.
+        """
+        return dict(sorted({**self.checkpoints(), **_epochs(self.path / "milestones")}.items()))
 
     @property
     def weights_path(self) -> Path:
@@ -120,8 +147,21 @@ class Run:
 
     def save_weights(self, params: Any, epoch: int, dtype: Any = None) -> None:
         """Write weights alone, in a shorter dtype if one is given: to be judged, not continued."""
-        arrays = {name: np.asarray(leaf, dtype) for name, leaf in _leaves(params).items()}
-        write_arrays(self.weights_path, arrays, {WEIGHTS: str(epoch)})
+        write_weights(self.weights_path, params, epoch, dtype)
+
+
+def _name(epoch: int) -> str:
+    return f"epoch-{epoch:05d}.safetensors"
+
+
+def _epochs(folder: Path) -> dict[int, Path]:
+    names = {path: path.stem.removeprefix("epoch-") for path in folder.glob("epoch-*.safetensors")}
+    epochs = {int(n): path for path, n in names.items() if n.isdecimal() and len(n) < 10}
+    return {n: epochs[n] for n in sorted(epochs)}
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, Mapping) and type(row.get("epoch")) is int
 
 
 class Opened(NamedTuple):
@@ -165,70 +205,11 @@ def open_run(path: Path) -> Opened:
     return Opened(experiment, str(config.get("agent")), settings)
 
 
-def load_checkpoint(path: Path, template: Any) -> tuple[Any, int]:
-    """Read a checkpoint's state and epoch, if it fits the template (arrays, or their shapes)."""
-    if not path.is_file():
-        raise UserError(f"{path} is no file: name a checkpoint of the run")
-    advice = "it is cut short or no checkpoint; delete it to continue from the one before"
-    arrays, metadata = read_arrays(path, advice)
-    epoch = metadata.get(FORMAT, "")
-    if not epoch.isdecimal():
-        raise UserError(f"{path} is not a checkpoint of this program: choose or restore another")
-    return _fill(path, arrays, template), int(epoch)
-
-
-def load_weights(path: Path, template: Any) -> tuple[Any, int]:
-    """Read weights alone and the epoch they are of, in the template's dtypes."""
-    arrays, metadata = read_arrays(path, "it is cut short or no file of weights; restore it")
-    epoch = metadata.get(WEIGHTS, "")
-    if not epoch.isdecimal():
-        raise UserError(f"{path} is not a file of weights of this program: restore it")
-    wanted = _leaves(template)
-    typed = {n: a.astype(wanted[n].dtype) if n in wanted else a for n, a in arrays.items()}
-    return _fill(path, typed, template), int(epoch)
-
-
-def _fill(path: Path, arrays: dict[str, np.ndarray], template: Any) -> Any:
-    """Put arrays in the place of a template's leaves, which they must fit."""
-    wanted = _leaves(template)
-    for name in sorted(wanted.keys() | arrays.keys()):
-        have = _kind(arrays[name]) if name in arrays else "nothing"
-        want = _kind(jax.eval_shape(_raw, wanted[name])) if name in wanted else "nothing"
-        if have != want:
-            raise UserError(
-                f"{path} is of another agent or other settings: {name} is {have}, expected {want}"
-            )
-    leaves = [_typed(arrays[name], leaf) for name, leaf in wanted.items()]
-    return jax.tree.unflatten(jax.tree.structure(template), leaves)
-
-
-def _kind(array: Any) -> str:
-    return f"{array.dtype}{list(array.shape)}"
-
-
-def _leaves(tree: Any) -> dict[str, Any]:
-    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree.leaves_with_path(tree)}
-
-
-def _is_key(leaf: Any) -> bool:
-    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-
-
-def _raw(leaf: Any) -> Any:
-    """Random keys as the plain integers they are made of."""
-    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
-
-
-def _typed(array: np.ndarray, leaf: Any) -> jax.Array:
-    plain = jax.numpy.asarray(array)
-    return jax.random.wrap_key_data(plain) if _is_key(leaf) else plain
-
-
 def write_record(path: Path, record: Record) -> None:
     """Write every step of an evaluation as a plain .npz; nested names are joined by dots."""
     parts = record._asdict()
     parts["gates"], parts["outcome_gates"] = parts.pop("report"), parts.pop("outcome")
-    arrays = {re.sub(r"\W+", ".", name).strip("."): leaf for name, leaf in _leaves(parts).items()}
+    arrays = {re.sub(r"\W+", ".", name).strip("."): leaf for name, leaf in leaves(parts).items()}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
     write_atomically(path, buffer.getvalue())

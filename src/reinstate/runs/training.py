@@ -4,16 +4,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.experimental import checkify
 
 from reinstate.agent import AGENTS, Maker
 from reinstate.devices import over_seeds
 from reinstate.experiments import experiment_names, experiment_of, find_experiment
+from reinstate.files import locked
 from reinstate.learner import EpochMetrics, TrainState
-from reinstate.runs.loop import Row, RunWork, Stopped
+from reinstate.runs.checkpoints import Row, leaves
+from reinstate.runs.judge import milestone_epochs
+from reinstate.runs.loop import KEEP, RunWork, Stopped, require_kept
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run, require_same
 from reinstate.runs.sinks import require_sinks
@@ -46,29 +51,38 @@ def train(
     reporter: Reporter,
     checkpoint_every: int = 25,
     track: Sequence[str] = (),
+    *,
+    keep_checkpoints: int = KEEP,
+    debug_nans: bool = False,
 ) -> Trained:
     """Train all seeds of a run to its end, from its last checkpoint if there is one.
 
-    A run of another agent or other settings is refused, and left as it is. Without a run, nothing
-    is kept. `track` names sinks (`reinstate.runs.sinks`) that show the metrics besides
-    metrics.jsonl.
+    A run of another agent or other settings is refused, and left as it is, and so is one that
+    another process is training. Without a run, nothing is kept. `track` names sinks
+    (`reinstate.runs.sinks`) that show the metrics besides metrics.jsonl. Of checkpoints the newest
+    `keep_checkpoints` stay, or all with 0. `debug_nans` finds out where numbers ceased to be.
     """
     require_sinks(track)
+    require_kept(keep_checkpoints)
+    how: Any = {"checkpoint_every": checkpoint_every, "keep": keep_checkpoints}
+    how["debug_nans"] = debug_nans
     if run is None:
         with TemporaryDirectory(prefix="reinstate-") as folder:
-            work = AgentWork(agent, settings, Run(Path(folder)), reporter, checkpoint_every)
-            return _trained(work, track)
-    claim(run, agent, settings)
-    return _trained(AgentWork(agent, settings, run, reporter, checkpoint_every), track)
+            return _trained(AgentWork(agent, settings, Run(Path(folder)), reporter, **how), track)
+    with locked(run.path):
+        claim(run, agent, settings)
+        if run.read_saved()["format"] == 1:
+            how["keep"] = 0  # its early checkpoints are its milestones
+        return _trained(AgentWork(agent, settings, run, reporter, **how), track)
 
 
 def _trained(work: "AgentWork", track: Sequence[str]) -> Trained:
-    done = len(work.rows)
+    done = work.done
     if done >= work.epochs:
         work.reporter.note(f"{work.label}: already trained, {done} epochs in {work.run.path}")
         return Trained(work.state, work.rows, 0.0, 0.0)
     compile_seconds = work.train(track)
-    train_seconds = sum(row["seconds"] for row in work.rows[done:])
+    train_seconds = sum(row["seconds"] for row in work.rows if row["epoch"] > done)
     return Trained(work.state, work.rows, compile_seconds, train_seconds)
 
 
@@ -109,22 +123,44 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         settings: Settings,
         run: Run,
         reporter: Reporter,
-        checkpoint_every: int,
+        *,
+        debug_nans: bool = False,
+        **how: Any,
     ) -> None:
         self.learner, self.seeds = settings.make_learner(agent), settings.seed_range
         self.steps = self.learner.steps_per_epoch * settings.seeds  # per epoch
+        self.milestones = _milestones(run, settings)
+        self.debug_nans = debug_nans
         init = partial(over_seeds(self.learner.init, settings.seeds), jnp.array(self.seeds))
-        super().__init__(
-            run, reporter, label_of(agent), settings.learner.epochs, checkpoint_every, init
-        )
+        super().__init__(run, reporter, label_of(agent), settings.learner.epochs, init, **how)
 
     def compile(self, state: TrainState) -> Callable[[TrainState], tuple[TrainState, EpochMetrics]]:
         train_epoch = over_seeds(self.learner.train_epoch, len(self.seeds))
         return train_epoch.lower(state).compile()
 
-    def broken(self, metrics: EpochMetrics) -> str | None:
-        pairs = zip(self.seeds, metrics.finite, strict=True)
-        return next((f"a loss or weight of seed {s}" for s, finite in pairs if not finite), None)
+    def broken(self, metrics: EpochMetrics, new: TrainState, before: TrainState) -> str | None:
+        pairs = enumerate(zip(self.seeds, metrics.finite, strict=True))
+        at, seed = next(((at, seed) for at, (seed, fine) in pairs if not fine), (0, None))
+        if seed is None:
+            return None
+        weights = {name: np.asarray(leaf[at]) for name, leaf in leaves(new.params).items()}
+        lost = [name for name, leaf in weights.items() if not np.isfinite(leaf).all()]
+        what = f"weight {lost[0].lstrip('.')}" if lost else "the loss"
+        others = f" and {len(lost) - 1} other tensors" if len(lost) > 1 else ""
+        found = f" ({self._origin(before, at)})" if self.debug_nans else ""
+        return f"{what}{others} of seed {seed}{found}"
+
+    def _origin(self, before: TrainState, at: int) -> str:
+        """Play the epoch of one seed again, checking every operation: slow, and only on request."""
+        checked = jax.jit(checkify.checkify(self.learner.train_epoch, checkify.float_checks))
+        error, _ = checked(jax.tree.map(lambda leaf: leaf[at], before))
+        words = error.get() or "nothing became NaN: numbers grew beyond what can be written"
+        return " ".join(words.split())
+
+    def save(self, epoch: int, state: TrainState, stopping: bool) -> None:
+        if epoch in self.milestones:
+            self.run.save_milestone(state.params, epoch)
+        super().save(epoch, state, stopping)
 
     def row(self, epoch: int, metrics: EpochMetrics, seconds: float) -> Row:
         per_seed = {name: np.asarray(value).tolist() for name, value in metrics._asdict().items()}
@@ -134,3 +170,11 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
     def summary(self, row: Row) -> str:
         pace = self.steps / row["seconds"]
         return f"reward {np.mean(row['reward']):.2f}  {pace:,.0f} steps/s"
+
+
+def _milestones(run: Run, settings: Settings) -> set[int]:
+    """Return the epochs after which the experiment of a run judges its agents as well."""
+    name = run.read_config().get("experiment") if run.exists else None
+    if name not in experiment_names():
+        return set()
+    return milestone_epochs(find_experiment(name), settings.learner.epochs)

@@ -23,7 +23,7 @@ from reinstate.errors import UserError, require_positive
 from reinstate.experiments.base import Experiment
 from reinstate.figures import mpl
 from reinstate.figures.search import search_panels
-from reinstate.files import read_json, require_empty, write_json
+from reinstate.files import locked, read_json, require_empty, write_document
 from reinstate.runs.loop import Stopped, signals
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
@@ -92,6 +92,11 @@ class Asked(NamedTuple):
 
 def search(asked: Asked, out: Path, reporter: Reporter, *, command: str) -> SearchDocument:
     """Search for the first agent; train the others at the same candidates, to see how they do."""
+    with locked(out):
+        return _search(asked, out, reporter, command)
+
+
+def _search(asked: Asked, out: Path, reporter: Reporter, command: str) -> SearchDocument:
     experiment, preset, agents, settings, how = asked
     asked.require_possible()
     wanted, seconds = asked.identity(), {"compile": 0.0, "train": 0.0}
@@ -111,7 +116,7 @@ def search(asked: Asked, out: Path, reporter: Reporter, *, command: str) -> Sear
             known = {"preset": preset, "command": command, **provenance()}
             known |= {"device": devices.describe(), **wanted}
             document |= cast(SearchDocument, known | _summary(document["trials"], settings, agents))
-            write_json(out / "search.json", document)
+            write_document(out / "search.json", document)
             if (agent, number) == missing[-1]:
                 _draw(document, experiment, out)
             if stop:

@@ -20,7 +20,7 @@ from reinstate import devices
 from reinstate.agent import Network
 from reinstate.analysis.searches import SearchDocument, Studied, StudyDocument
 from reinstate.errors import UserError, nearest
-from reinstate.files import write_json
+from reinstate.files import locked, write_document
 from reinstate.learner import A2C
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
@@ -97,6 +97,13 @@ def study(
     except ImportError:
         needed = 'pip install "reinstate[tune]", or leave it out'
         raise UserError(f"--optuna needs Optuna: {needed}") from None
+    with locked(out):
+        return _study(optuna, asked, wanted, out, reporter, command)
+
+
+def _study(
+    optuna: Any, asked: Asked, wanted: Study, out: Path, reporter: Reporter, command: str
+) -> StudyDocument:
     for name, choices in wanted.vary.items():
         for choice in choices:
             with_values(asked, {name: choice}).require_possible()
@@ -105,14 +112,14 @@ def study(
     found = earlier(out, same, "studied") or {"studied": []}
     found |= {"preset": asked.preset, "score": SCORE, "command": command, **same}
     document = cast(StudyDocument, found | {**provenance(), "device": devices.describe()})
-    write_json(out / "search.json", document)  # whose folder this is, before it fills
+    write_document(out / "search.json", document)  # whose folder this is, before it fills
 
     def run(values: Values) -> float:
         folder = ",".join(f"{name}={value}" for name, value in values.items())
         reporter.note(folder)
         found = search(with_values(asked, values), out / folder, reporter, command=command)
         _add_trial(document, values, folder, found)
-        write_json(out / "search.json", document)
+        write_document(out / "search.json", document)
         return worth(found["best"])
 
     _optimize(optuna, out / "journal.log", wanted, asked.search.seed, run)

@@ -1,0 +1,159 @@
+"""What training carries, in files: exact, with a checksum, and with the metrics that led there.
+
+A checkpoint holds everything that training goes on from, and the rows of metrics.jsonl up to it. A
+file of weights holds what an agent is judged by, and nothing else. Both say the epoch they are of.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from reinstate.errors import Damaged, UserError
+from reinstate.files import checksum_of, read_arrays, write_arrays
+from reinstate.files.documents import parse
+
+CHECKPOINT = "reinstate-checkpoint-2"
+WEIGHTS = "reinstate-weights-2"
+# Of earlier versions: they name an epoch alone, and have no checksum.
+OLD_CHECKPOINT, OLD_WEIGHTS = "reinstate-checkpoint-1", "reinstate-weights-1"
+METRICS = "metrics.jsonl"  # the rows, as the bytes of that file
+LARGEST_METRICS = 1_000_000_000  # bytes
+
+Row = dict[str, Any]  # a line of metrics.jsonl
+
+
+class Checkpoint(NamedTuple):
+    """What a checkpoint holds."""
+
+    state: Any
+    epoch: int
+    rows: list[Row] | None  # None in those of earlier versions
+
+
+def write_checkpoint(path: Path, state: Any, epoch: int, rows: Sequence[Row]) -> None:
+    """Write everything that training goes on from after an epoch."""
+    arrays = {name: np.asarray(_raw(leaf)) for name, leaf in leaves(state).items()}
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    arrays[METRICS] = np.frombuffer(lines.encode(), np.uint8)
+    _write(path, arrays, CHECKPOINT, epoch)
+
+
+def write_weights(path: Path, params: Any, epoch: int, dtype: Any = None) -> None:
+    """Write weights alone, in a shorter dtype if one is given: to be judged, not continued."""
+    arrays = {name: np.asarray(leaf, dtype) for name, leaf in leaves(params).items()}
+    _write(path, arrays, WEIGHTS, epoch)
+
+
+def load_checkpoint(path: Path, template: Any) -> Checkpoint:
+    """Read a checkpoint, if it fits the template (arrays, or their shapes)."""
+    if not path.is_file():
+        raise UserError(f"{path} is no file: name a checkpoint of the run")
+    arrays, epoch = _read(path, (CHECKPOINT, OLD_CHECKPOINT), _size_of(template))
+    lines = arrays.pop(METRICS, None)
+    rows = None if lines is None else [parse(line) for line in lines.tobytes().splitlines()]
+    return Checkpoint(_fill(path, arrays, template), epoch, rows)
+
+
+def load_weights(path: Path, template: Any) -> tuple[Any, int]:
+    """Read weights and the epoch they are of, in the template's dtypes, from a file of weights."""
+    arrays, epoch = _read(path, (WEIGHTS, OLD_WEIGHTS), _size_of(template))
+    wanted = leaves(template)
+    typed = {n: a.astype(wanted[n].dtype) if n in wanted else a for n, a in arrays.items()}
+    return _fill(path, typed, template), epoch
+
+
+def leaves(tree: Any) -> dict[str, Any]:
+    """Return the arrays of a tree by their names in it."""
+    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree.leaves_with_path(tree)}
+
+
+def _write(path: Path, arrays: dict[str, np.ndarray], kind: str, epoch: int) -> None:
+    about = {"epoch": epoch, "sha256": checksum_of(arrays)}
+    write_arrays(path, arrays, {kind: json.dumps(about)})
+
+
+def _read(path: Path, kinds: tuple[str, str], size: int) -> tuple[dict[str, np.ndarray], int]:
+    """Read arrays of one of two kinds, the newer of which has a checksum; return their epoch."""
+    advice = f"it is cut short, or no file of ours; restore it, or {_AGAIN}"
+    arrays, metadata = read_arrays(path, advice, size + LARGEST_METRICS)
+    new, old = kinds
+    if new in metadata:
+        about = _about(metadata[new])
+        if about.get("sha256") != checksum_of(arrays):
+            raise Damaged(f"{path} is damaged: its checksum differs; restore it, or {_AGAIN}")
+        epoch = about.get("epoch")
+    else:
+        found = metadata.get(old, "")
+        epoch = int(found) if found.isdecimal() and len(found) < 10 else None
+    if not isinstance(epoch, int):
+        raise UserError(_unknown(path, metadata, new))
+    if _named(path) not in (None, epoch):
+        raise Damaged(f"{path} holds epoch {epoch}: it was copied or renamed; delete it")
+    return arrays, epoch
+
+
+_AGAIN = "continue the run, which makes it again"
+
+
+def _about(text: str) -> Mapping[str, Any]:
+    try:
+        found = parse(text.encode())
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _unknown(path: Path, metadata: Mapping[str, str], kind: str) -> str:
+    stem = kind.rpartition("-")[0]
+    if any(name.startswith(f"{stem}-") and name > kind for name in metadata):
+        return f"{path} is of a newer version of this program: install that"
+    what = "file of weights" if kind == WEIGHTS else "checkpoint"
+    return f"{path} is not a {what} of this program: choose or restore another"
+
+
+def _named(path: Path) -> int | None:
+    """Return the epoch that a file's name says, if it says one."""
+    found = re.fullmatch(r"epoch-(\d{1,9})\.safetensors", path.name)
+    return int(found[1]) if found else None
+
+
+def _size_of(template: Any) -> int:
+    plain = jax.eval_shape(lambda tree: jax.tree.map(_raw, tree), template)
+    return sum(each.size * each.dtype.itemsize for each in jax.tree.leaves(plain))
+
+
+def _fill(path: Path, arrays: dict[str, np.ndarray], template: Any) -> Any:
+    """Put arrays in the place of a template's leaves, which they must fit."""
+    wanted = leaves(template)
+    for name in sorted(wanted.keys() | arrays.keys()):
+        have = _kind(arrays[name]) if name in arrays else "nothing"
+        want = _kind(jax.eval_shape(_raw, wanted[name])) if name in wanted else "nothing"
+        if have != want:
+            raise UserError(
+                f"{path} is of another agent or other settings: {name} is {have}, expected {want}"
+            )
+    filled = [_typed(arrays[name], leaf) for name, leaf in wanted.items()]
+    return jax.tree.unflatten(jax.tree.structure(template), filled)
+
+
+def _kind(array: Any) -> str:
+    return f"{array.dtype}{list(array.shape)}"
+
+
+def _is_key(leaf: Any) -> bool:
+    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _raw(leaf: Any) -> Any:
+    """Random keys as the plain integers they are made of."""
+    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
+
+
+def _typed(array: np.ndarray, leaf: Any) -> jax.Array:
+    plain = jax.numpy.asarray(array)
+    return jax.random.wrap_key_data(plain) if _is_key(leaf) else plain
