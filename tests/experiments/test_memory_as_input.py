@@ -12,7 +12,7 @@ from reinstate.errors import UserError
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.experiments.memory_as_input import best_without, gain
 from reinstate.experiments.omniglot_bandits import OMNIGLOT_BANDITS
-from reinstate.files import write_json
+from reinstate.files import read_json, write_json
 from reinstate.runs.gather import gather_inputs
 from reinstate.runs.provenance import provenance
 from reinstate.runs.run import start_run
@@ -58,7 +58,7 @@ def test_files_of_an_experiment_complement_each_other(tmp_path: Path, command: C
     said = command("memory-as-input a b/results.json c d e")
     assert said.code == 0
     assert "inputs.json holds the rewards of barcode-bandits\n" in said.out
-    document = json.loads((tmp_path / "inputs.json").read_text())
+    document = read_json(tmp_path / "inputs.json")
     named = document.pop("command")
     assert named == "reinstate memory-as-input a b/results.json c d e"
     again = gather_inputs([first, second, third], "")

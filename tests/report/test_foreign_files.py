@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from reinstate.errors import UserError
+from reinstate.files import read_json
 from reinstate.report import load, page_of, write_page
 from report.reading import read
 from report.recorded import (
@@ -60,7 +61,7 @@ def test_text_of_files_stays_text(tmp_path: Path) -> None:
         ('{"experiment": "barcode-bandits", "agents": 3}', "does not hold results"),
         ("[" * 100_000, "cannot be read"),
         (
-            '{"experiment": "barcode-bandits", "preset": ' + "[" * 400 + "]" * 400 + "}",
+            '{"experiment": "barcode-bandits", "preset": ' + "[" * 60 + "]" * 60 + "}",
             "does not hold results",
         ),
     ],
@@ -75,7 +76,7 @@ def test_foreign_files_are_refused_in_one_line(tmp_path: Path, content: str, mes
 
 
 def test_whatever_is_wrong_in_a_file_is_a_page_or_one_line(tmp_path: Path) -> None:
-    two_step = short(json.loads((RESULTS / "two-step/results.json").read_text()))
+    two_step = short(read_json(RESULTS / "two-step/results.json"))
     two_step["agents"] = {"epl2rl": two_step["agents"]["epl2rl"]}
     two_step["agents"]["epl2rl"]["choices"]["fits"] = []
     stimuli = short(COMPOSITIONAL)

@@ -300,7 +300,7 @@ def test_one_experiment_alone(
         ("--out file", "file is a file: choose another --out"),
         ("--out run", "run holds a single run or experiment"),
         ("--out page", "page/report.html exists and is no report"),
-        ("--out other", "other/summary.json exists and is not of this program"),
+        ("--out other", "other/summary.json exists and is not of this command"),
     ],
 )
 @pytest.mark.usefixtures("untrained")

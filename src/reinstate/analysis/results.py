@@ -280,15 +280,23 @@ class Summary(TypedDict):
     experiments: dict[str, SummaryPart]
 
 
-def read_document(kind: type[T], path: Path) -> T:
-    """Read a file and check that it holds a document of this kind."""
-    return checked(kind, read_json(path), path)
+def read_document(kind: type[T], path: Path, inside: Path | None = None) -> T:
+    """Read a file and check that it holds a document of this kind.
+
+    `inside` is the folder that the user named, if it is not the file: no link may lead out of it.
+    """
+    return checked(kind, read_json(path, inside), path)
+
+
+def results_file(path: Path) -> tuple[Path, Path | None]:
+    """Return the results.json of a folder, and the folder; of a file, the file alone."""
+    return (path / "results.json", path) if path.is_dir() else (path, None)
 
 
 def read_results(path: Path) -> "Results":
     """Read what `reproduce` left, a file or its folder; older verdicts are to be renewed first."""
-    file = path / "results.json" if path.is_dir() else path
-    document = read_document(Recorded, file)
+    file, inside = results_file(path)
+    document = read_document(Recorded, file, inside)
     checks = cast(dict[str, Any], document).get("checks")
     rows = checks if isinstance(checks, list) else []
     by_older_rules = any(isinstance(row, Mapping) and "holds" in row for row in rows)

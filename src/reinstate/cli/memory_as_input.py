@@ -2,13 +2,24 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
+from reinstate.analysis.results import CheckRow, JudgedBy, Provenance
 from reinstate.cli.shared import OnResults
 from reinstate.cli.tables import print_checks, say, say_next
-from reinstate.files import write_json
-from reinstate.report.whole_paper import require_replaceable
+from reinstate.experiments.memory_as_input import Rows
+from reinstate.files import write_document
+from reinstate.report.replaceable import require_replaceable
 from reinstate.runs.gather import gather_inputs
+
+
+class Gathered(Provenance):
+    """What is written: the document that a later call may replace."""
+
+    command: str
+    experiments: Rows
+    checks: list[CheckRow]
+    rejudged: NotRequired[JudgedBy]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +37,9 @@ class MemoryAsInput(OnResults):
     """The file to write. One of ours that is there is replaced, anything else is not."""
 
     def do(self, command: str) -> Any:
-        require_replaceable(self.out)
+        require_replaceable(self.out, Gathered)
         gathered = gather_inputs(self.results, command)
-        write_json(self.out, gathered)
+        write_document(self.out, gathered)
         return gathered
 
     def show(self, result: Any) -> None:

@@ -1,6 +1,7 @@
 """Recorded results → one self-contained HTML page that opens offline."""
 
-from reinstate.report.page import page_of, require_report, write_page
+from reinstate.report.page import page_of, write_page
+from reinstate.report.replaceable import require_report
 from reinstate.report.sources import Document, load
 
 __all__ = ["Document", "load", "page_of", "require_report", "write_page"]

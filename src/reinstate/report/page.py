@@ -12,7 +12,6 @@ from typing import Any
 
 from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import AgentResults
-from reinstate.errors import UserError
 from reinstate.figures.chart import Chart, Drawing
 from reinstate.figures.markup import ABSENT, Markup, folded, joined, percent, row, table, tag
 from reinstate.figures.numbers import at, finite, interval
@@ -21,6 +20,7 @@ from reinstate.figures.style import shown_agents
 from reinstate.figures.svg import colour_class, figure, style_of
 from reinstate.files import write_atomically
 from reinstate.report.claims import claims
+from reinstate.report.replaceable import require_report
 from reinstate.report.sources import Document, Origin, load, shared_settings
 
 TITLE = "Meta-learning with episodic recall"
@@ -46,7 +46,6 @@ HEADINGS = {  # of files whose charts have one together
     "stay": CHOICES,
     "weights-in-training": CHOICES,
 }
-GENERATOR = b'<meta name="generator" content="reinstate report">'
 
 
 def write_page(paths: Sequence[Path], out: Path) -> int:
@@ -55,12 +54,6 @@ def write_page(paths: Sequence[Path], out: Path) -> int:
     content = page_of(load(paths)).encode("utf-8", "replace")
     write_atomically(out, content)
     return len(content)
-
-
-def require_report(out: Path) -> None:
-    """Refuse to overwrite anything but an earlier page."""
-    if out.is_dir() or (out.exists() and GENERATOR not in out.read_bytes()[:2000]):
-        raise UserError(f"{out} exists and is no report: choose another --out")
 
 
 def page_of(documents: Sequence[Document]) -> str:

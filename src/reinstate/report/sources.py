@@ -1,7 +1,8 @@
 """What a user names → documents: results of a reproduction, or runs of one experiment together.
 
 Files may be anybody's. What does not look like this program's own is a UserError; what does is
-still only numbers and text, and the page escapes it.
+still only numbers and text, and the page escapes it. Of a folder only results.json is read, or a
+run's config.json, metrics.jsonl and evaluation.json, and no link is followed that leads out of it.
 """
 
 from collections import Counter
@@ -16,6 +17,7 @@ from reinstate.analysis.results import (
     Scores,
     checked,
     read_results,
+    results_file,
 )
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
@@ -64,16 +66,16 @@ def load(paths: Sequence[Path]) -> list[Document]:
 
 def load_results(path: Path) -> Document:
     """Read a folder that `reproduce` left, or its results.json."""
-    file = path / "results.json" if path.is_dir() else path
-    if path.is_dir() and not file.exists():
+    file, inside = results_file(path)
+    if inside and not file.exists():
         raise UserError(
             f"{path} holds neither results.json nor a run: name a folder that reinstate reproduce"
             " or train left"
         )
-    found = read_json(file)
+    found = read_json(file, inside)
     if isinstance(name := at(found, "experiment"), str):
         find_experiment(name)  # first: of a future experiment, other fields may differ too
-    results = read_results(file)
+    results = read_results(path)
     if not results["agents"]:
         raise UserError(f"{file} holds results of no agent: name what reinstate reproduce left")
     for place, check in enumerate(results["checks"]):
@@ -113,12 +115,12 @@ def _read_run(path: Path, opened: Opened) -> tuple[AgentResults, dict[str, Any]]
         raise UserError(f"{run.metrics_path} does not hold as many seeds in each epoch")
     scores: Any = {"seeds": list(settings.seed_range)}
     if run.evaluation_path.exists():
-        scores |= checked(Scores, read_json(run.evaluation_path), run.evaluation_path)
+        scores |= checked(Scores, read_json(run.evaluation_path, path), run.evaluation_path)
     if metrics:
         scores["curve"] = curve_of(metrics, settings.task.episodes_per_epoch)
     if len(scores) == 1:
         raise UserError(f"{path} has nothing to show yet: train it first")
-    saved = read_json(path / "config.json")
+    saved = read_json(path / "config.json", path)
     facts = {name: saved.get(name) for name in ("version", "commit", "jax")}
     seconds = {"train": sum(row["seconds"] for row in metrics)}
     return scores, {**facts, "run": path.name, "seconds": seconds}

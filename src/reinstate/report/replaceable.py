@@ -1,0 +1,43 @@
+"""What may be overwritten: what this program itself wrote there before, and nothing else."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from reinstate.analysis.results import read_document
+from reinstate.errors import UserError
+
+GENERATOR = b'<meta name="generator" content="reinstate report">'
+HEAD = 2000  # bytes of a page that tell what it is
+
+
+def require_report(out: Path) -> None:
+    """Refuse to overwrite anything but an earlier page."""
+    if os.path.lexists(out) and GENERATOR not in _head(out):
+        raise UserError(f"{out} exists and is no report: choose another --out")
+
+
+def _head(path: Path) -> bytes:
+    """Read the beginning of a file; of a pipe or a device, which may never end, nothing."""
+    try:
+        if not path.is_file():
+            return b""
+        with open(path, "rb") as file:
+            return file.read(HEAD)
+    except OSError:
+        return b""
+
+
+def require_replaceable(path: Path, kind: type[Any]) -> None:
+    """Refuse to overwrite anything but a JSON document of this kind, and of this kind alone."""
+    if not os.path.lexists(path):
+        return
+    try:
+        found = read_document(kind, path)
+        others = found.keys() - kind.__required_keys__ - kind.__optional_keys__
+    except UserError:
+        others = {"all of it"}
+    if others:
+        raise UserError(
+            f"{path} exists and is not of this command: move it, or choose another --out"
+        )
