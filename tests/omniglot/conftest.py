@@ -4,6 +4,7 @@ from pathlib import Path
 import jax
 import pytest
 
+from omniglot.serving import Server, serving
 from omniglot.tiny_archives import NAMES, drawing_files, expect, pack, run_files
 from reinstate.omniglot.archives import VARIABLE
 from reinstate.omniglot.images import SPLITS
@@ -39,3 +40,18 @@ def place(surroundings: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     expect(monkeypatch, "one-shot runs", run_files())
     pack(folder / "all_runs.zip", run_files())
     return folder
+
+
+@pytest.fixture
+def plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server of our own has no certificate."""
+    monkeypatch.setattr("reinstate.omniglot.download.SCHEMES", ("http", "https"))
+
+
+@pytest.fixture
+def server(place: Path) -> Iterator[Server]:
+    """The tiny archives at the addresses of the public ones."""
+    (place / "one-shot-classification").mkdir()
+    (place / "all_runs.zip").rename(place / "one-shot-classification" / "all_runs.zip")
+    with serving(place) as behaviour:
+        yield behaviour

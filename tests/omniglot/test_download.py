@@ -1,16 +1,16 @@
 """Downloads from a server of our own that misbehaves as asked."""
 
+import errno
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from omniglot.serving import Server, fetch
 from omniglot.tiny_archives import CHARACTERS, refusal
 from reinstate.omniglot import archives
 from reinstate.omniglot.archives import VARIABLE
@@ -18,69 +18,7 @@ from reinstate.omniglot.download import download
 from reinstate.omniglot.images import load_drawings, load_one_shot_runs
 from reinstate.runs.progress import Reporter
 
-pytestmark = pytest.mark.usefixtures("surroundings")
-
-
-@dataclass
-class Server:
-    """What the server does, and what it was asked."""
-
-    folder: Path
-    address: str = ""
-    ranges: bool = True  # whether it can send a part of a file
-    cut: int | None = None  # how many bytes of a body it sends before the line breaks
-    stall: Event | None = None  # what it waits for before it lets go of the line
-    asked: list[tuple[str, str | None]] = field(default_factory=list)
-
-
-@pytest.fixture
-def server(place: Path) -> Iterator[Server]:
-    """The tiny archives at the addresses of the public ones."""
-    (place / "one-shot-classification").mkdir()
-    (place / "all_runs.zip").rename(place / "one-shot-classification" / "all_runs.zip")
-    behaviour = Server(place)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            answer(self, behaviour)
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        behaviour.address = f"http://127.0.0.1:{listening.server_port}"
-        yield behaviour
-        listening.shutdown()
-        thread.join()
-
-
-def answer(handler: BaseHTTPRequestHandler, server: Server) -> None:
-    wanted = handler.headers.get("Range")
-    server.asked.append((handler.path, wanted))
-    path = server.folder / handler.path.lstrip("/")
-    if not path.is_file():
-        handler.send_error(404)
-        return
-    content, begin = path.read_bytes(), 0
-    if wanted and server.ranges:
-        begin = int(wanted.removeprefix("bytes=").removesuffix("-"))
-        past = begin >= len(content)
-        handler.send_response(416 if past else 206)
-        span = "*" if past else f"{begin}-{len(content) - 1}"
-        handler.send_header("Content-Range", f"bytes {span}/{len(content)}")
-    else:
-        handler.send_response(200)
-    handler.send_header("Content-Length", str(len(content[begin:])))
-    handler.end_headers()
-    handler.wfile.write(content[begin:][: server.cut])
-    if server.stall:
-        server.stall.wait(10)
-
-
-def fetch(server: Server, to: Path) -> Path:
-    return download(to, Reporter(quiet=True), server.address)
+pytestmark = pytest.mark.usefixtures("surroundings", "plain_http")
 
 
 def test_download_brings_all(server: Server, tmp_path: Path) -> None:
@@ -192,9 +130,13 @@ def test_no_room(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not list(tmp_path.glob("images_*"))
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_disk_that_fills_up(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "images_background.zip.part").symlink_to("/dev/full")
+def test_a_disk_that_fills_up(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, mode: str) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("reinstate.omniglot.download.open", full, raising=False)
     assert "No space left on device" in refusal(fetch, server, tmp_path)
 
 

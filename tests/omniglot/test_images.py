@@ -2,6 +2,9 @@
 
 import os
 import shutil
+import struct
+import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +30,19 @@ from reinstate.runs.progress import Reporter
 pytestmark = pytest.mark.usefixtures("surroundings")
 REAL = os.environ.get(VARIABLE)
 needs_real_images = pytest.mark.skipif(not REAL, reason=f"{VARIABLE} names no Omniglot images")
+
+
+def chunks(*parts: tuple[bytes, bytes]) -> bytes:
+    """Make a PNG of these chunks."""
+    framed = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in (*parts, (b"IEND", b""))
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(framed)
+
+
+def header(width: int, height: int) -> tuple[bytes, bytes]:
+    return b"IHDR", struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
 
 
 def slowly_shrunk(ink: NDArray[np.bool_], size: int) -> NDArray[np.float64]:
@@ -196,6 +212,10 @@ def test_archives_that_are_not_the_public_ones(
         (b"no picture", "1000_05.png is no drawing"),
         (draw(seed=1)[1][:-40], "1000_05.png is no drawing"),
         (draw(seed=1, side=104)[1], "1000_05.png has 104×104 pixels, not 105×105"),
+        (chunks(header(60_000, 60_000)), "1000_05.png is no drawing"),  # a bomb
+        (chunks(header(50, 2_000_000_000)), "1000_05.png is no drawing"),
+        (chunks(header(105, 105), (b"IDAT", zlib.compress(b""))), "1000_05.png is no drawing"),
+        (chunks(header(105, 105), (b"IDAT", b"\xff" * 99)), "1000_05.png is no drawing"),
     ],
 )
 def test_drawings_that_are_none(
@@ -213,6 +233,38 @@ def test_a_zip_that_is_none(place: Path) -> None:
     assert "cut short or no zip" in refusal(load_drawings, "background", place)
     pack(path, {"README.md": b"nothing here"})
     assert "holds no Omniglot images" in refusal(load_drawings, "background", place)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, 99])
+def test_a_zip_that_is_packed_otherwise(place: Path, method: int) -> None:
+    path = place / "images_background.zip"
+    packed = method if method != 99 else zipfile.ZIP_STORED
+    with zipfile.ZipFile(path, "w", packed) as zipped:
+        zipped.writestr("Runes/character01/1000_01.png", bytes(500))
+    content = bytearray(path.read_bytes())
+    if method == 99:  # what nobody knows
+        for place_of_it in (8, content.index(b"PK\x01\x02") + 10):
+            content[place_of_it] = 99
+    content[60:70] = b"\xff" * 10  # what LZMA complains about in its own way
+    path.write_bytes(content)
+    assert "packed in an unknown way" in refusal(load_drawings, "background", place)
+
+
+def test_an_archive_that_is_too_large_is_not_opened(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "LARGEST_ARCHIVE", 100)
+    assert "larger than" in refusal(load_drawings, "background", place)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_is_no_drawing(place: Path) -> None:
+    (place / "images_background.zip").unlink()
+    unpack(place / "images_background", drawing_files())
+    pipe = place / "images_background/Runes/character01/1000_05.png"
+    pipe.unlink()
+    os.mkfifo(pipe)
+    assert "has 19 drawings" in refusal(load_drawings, "background", place)
 
 
 def test_other_entries_are_ignored(place: Path) -> None:

@@ -7,18 +7,23 @@ unpacked. Only names of the data set are read, and their bytes must be the publi
 import hashlib
 import os
 import re
+import struct
 import zipfile
 import zlib
 from collections import Counter
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from reinstate.errors import UserError
+from reinstate.errors import UserError, one_line
+from reinstate.files.reading import require_regular
 
 VARIABLE = "REINSTATE_OMNIGLOT"
 DRAWERS = 20  # people who drew each character once
 LARGEST_FILE = 1 << 13  # bytes; the drawings have some hundreds
 MOST_FILES = 50_000  # the largest archive has 19,280
+LARGEST_ARCHIVE = 40_000_000  # bytes; the largest has some ten million
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # ways in which the public ones may be packed
+BROKEN = (zipfile.BadZipFile, zlib.error, struct.error)  # what zipfile raises of its own
 
 
 class Archive(NamedTuple):
@@ -141,16 +146,20 @@ def _read_zip(path: Path, archive: Archive) -> dict[str, bytes]:
     pattern = re.compile(f"(?:{folder}/)?({archive.pattern})")
     files: dict[str, bytes] = {}
     try:
+        require_regular(path, os.stat(path), LARGEST_ARCHIVE)
         with zipfile.ZipFile(path) as zipped:
             for entry in zipped.infolist():
                 match = pattern.fullmatch(entry.filename)
+                if match and entry.compress_type not in PACKED:
+                    raise zipfile.BadZipFile(f"{entry.filename} is packed in an unknown way")
                 if match:
                     with zipped.open(entry) as file:
                         files[match[1]] = _read_drawing(file, path, entry.filename, len(files))
-    # zipfile raises a RuntimeError for passwords and unknown methods.
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, ValueError, OSError) as error:
+    # zipfile raises a RuntimeError for passwords, and whatever comes up where numbers are wrong.
+    except (*BROKEN, RuntimeError, EOFError, ValueError, OSError) as error:
+        said = one_line(error)
         raise UserError(
-            f"{path} cannot be read ({error}): it is cut short or no zip archive; fetch it again"
+            f"{path} cannot be read ({said}): it is cut short or no zip archive; fetch it again"
         ) from None
     return files
 
@@ -168,7 +177,8 @@ def _read_folder(path: Path, archive: Archive) -> dict[str, bytes]:
 
 def _listing(folder: Path, archive: Archive) -> list[str]:
     """List the data set's files in an unpacked folder; none if there is no such folder."""
-    names = (path.relative_to(folder).as_posix() for path in folder.glob(archive.glob))
+    found = (path for path in folder.glob(archive.glob) if path.is_file())  # not a pipe
+    names = (path.relative_to(folder).as_posix() for path in found)
     return [name for name in names if re.fullmatch(archive.pattern, name)]
 
 

@@ -9,14 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reinstate.errors import UserError, nearest
-from reinstate.files import write_atomically
+from reinstate.errors import UserError, nearest, one_line
+from reinstate.files import read_bytes, write_atomically
 from reinstate.omniglot import archives
 from reinstate.omniglot.archives import ARCHIVES, DRAWERS, read_archive, require_archive
 from reinstate.runs.progress import Reporter
 
 SPLITS = ("background", "evaluation")
 SIDE = 105  # pixels of a drawing as distributed
+LARGEST_KEPT = 1 << 28  # bytes of a file in the cache
 KEPT = "v1"  # of the cache; raise it when what is kept, or how it is shrunk, changes
 
 
@@ -110,18 +111,19 @@ def _ink(path: Path, name: str, content: bytes) -> NDArray[np.bool_]:
 
     try:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
-            if image.size != (SIDE, SIDE):
-                width, height = image.size
-                raise UserError(
-                    f"{path}: {name} has {width}×{height} pixels, not {SIDE}×{SIDE};"
-                    " fetch the archive again"
-                )
-            return ~np.asarray(image.convert("1"))
-    # Pillow reports broken files in all of these ways.
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            width, height = image.size
+            known = (width, height) == (SIDE, SIDE)  # before anything is decoded
+            paper = np.asarray(image.convert("1")) if known else None
+    except Exception as error:  # Pillow reports broken files in a dozen ways
         raise UserError(
-            f"{path}: {name} is no drawing ({error}); fetch the archive again"
+            f"{path}: {name} is no drawing ({one_line(error)}); fetch the archive again"
         ) from None
+    if paper is None:
+        raise UserError(
+            f"{path}: {name} has {width}×{height} pixels, not {SIDE}×{SIDE};"
+            " fetch the archive again"
+        )
+    return ~paper
 
 
 def _one_shot_run(path: Path, run: str, files: dict[str, bytes], size: int) -> OneShotRun:
@@ -141,8 +143,8 @@ def _one_shot_run(path: Path, run: str, files: dict[str, bytes], size: int) -> O
 def _read_kept(path: Path, size: int) -> Drawings | None:
     """Read what was decoded before; None if there is nothing, or nothing complete."""
     try:
-        # Opened here: NumPy leaves a broken file open.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as kept:
+        content = io.BytesIO(read_bytes(path, LARGEST_KEPT))
+        with np.load(content, allow_pickle=False) as kept:
             images, characters = kept["images"], [str(name) for name in kept["characters"]]
         whole = images.dtype == np.uint8 and images.shape == (len(characters), DRAWERS, size, size)
     except Exception:  # whatever is wrong with it, it can be decoded again
