@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from reinstate.devices import describe, over_seeds, divide_cpu
+from reinstate.devices import describe, divide_cpu, over_seeds
 from reinstate.experiments import EXPERIMENTS
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from reinstate.agent import AGENTS, Wiring
 from reinstate.errors import UserError
+from reinstate.files import read_json
 from reinstate.registry import Registry, register
 from tiny import ENVIRONMENT
 
@@ -76,7 +77,7 @@ def test_it_is_trained_and_judged(said: tuple[Path, list[list[Any]]]) -> None:
     assert code == judged == 0
     verdict = json.loads(out)
     assert 0 <= verdict["reward"]["mean"] <= 3 and "r_gate" not in verdict  # a GRU has none
-    saved = json.loads((folder / "run" / "config.json").read_text())["config"]
+    saved = read_json(folder / "run" / "config.json")["config"]
     assert saved["agent"] == "gru"
     assert saved["settings"]["memory"] == {"share": 0.5, "kind": "last-episode"}
 

@@ -1,6 +1,5 @@
 """README: its examples run, and its tables say what happened."""
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 import reinstate
 from readme_tables import results_table, trained_before
 from reinstate import cli
+from reinstate.files import read_json
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -19,7 +19,7 @@ README = (ROOT / "README.md").read_text()
 
 @pytest.mark.parametrize(("train", "words"), [(29.5, "40 s in all"), (20.0, "10 s of training be")])
 def test_a_table_says_that_it_was_interrupted(train: float, words: str) -> None:
-    results = json.loads((ROOT / "results/barcode-bandits/results.json").read_text())
+    results = read_json(ROOT / "results/barcode-bandits/results.json")
     agents = results["agents"]
     agents["epl2rl"] |= {"train_steps": 1e9, "steps_per_second": 1e8}  # 10 s, and 20 for the rest
     for name in agents.keys() - {"epl2rl"}:

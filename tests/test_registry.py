@@ -42,7 +42,8 @@ def test_odd_names_are_not_looked_at_and_others_are(add: Any) -> None:
     lines = [f"{name} = odd:thing" for name in ODD if name] + [" = odd:thing", "good = odd:thing"]
     add("odd", "\n".join(lines))
     assert [point.name for point in registry.entry_points_of_others()] == ["good"]
-    assert AGENTS.find("good") == 1
+    found: Any = AGENTS.find("good")
+    assert found == 1
     for name in ODD:
         assert name not in AGENTS
         with pytest.raises(UserError, match="cannot be a name"):
@@ -80,4 +81,5 @@ def test_a_package_with_broken_metadata_hides_no_other(add: Any, broken: bytes) 
     add("broken", broken)
     add("whole", "good = whole:thing")
     assert [point.name for point in registry.entry_points_of_others()] == ["good"]
-    assert AGENTS.find("good") == 1
+    found: Any = AGENTS.find("good")
+    assert found == 1

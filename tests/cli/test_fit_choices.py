@@ -18,6 +18,7 @@ from reinstate.choices.tables import COLUMNS
 from reinstate.cli import recover_choices
 from reinstate.cli.fit_choices import pairs
 from reinstate.figures import mpl
+from reinstate.files import read_json
 from reinstate.runs import choice_fits as fit_choices
 from reinstate.runs.choice_fits import example_rows, write_choices
 from spoken import Command, Said, assert_refused
@@ -83,7 +84,7 @@ def test_the_example_fitted(command: Command, tmp_path: Path) -> None:
     out = tmp_path / "choice-fit" / "choices"
     assert {path.name for path in out.iterdir()} == FILES
     assert "(and .svg) are in choice-fit/choices\nnext: reinstate recover-choices" in said.out
-    document = json.loads((out / "fit.json").read_text())
+    document = read_json(out / "fit.json")
     assert document["model"] == "one-back"
     (shown,) = re.findall(r"│ IMB +│ +(\S+) \[(\S+), (\S+)\] │", said.out)
     imb = document["group"]["uncued"]["IMB"]
@@ -144,7 +145,7 @@ def test_learned_values_and_the_classic_task(command: Command, hasty: None, tmp_
     said = command("fit-choices classic.csv --model learned --prior-sd 5")
     assert said.code == 0 and "│ alpha " in said.out and "EMB" not in said.out
     assert said.out.count("cued [95%]") == 1
-    document = json.loads((tmp_path / "choice-fit" / "classic" / "fit.json").read_text())
+    document = read_json(tmp_path / "choice-fit" / "classic" / "fit.json")
     assert document["group"]["uncued"]["alpha"]["ci95"][1] <= 1
 
 
@@ -169,7 +170,7 @@ def test_the_hierarchical_model(
     said = command("fit-choices choices.csv --model hierarchical --seed 7 --out out")
     assert said.code == 0 and re.search(r"│ IMF +│ \S+ \[\S+, \S+\] │\n", said.out)
     assert "sampling" in said.err and "uncued: 1 divergent transition" in said.err
-    document = json.loads((tmp_path / "out" / "fit.json").read_text())
+    document = read_json(tmp_path / "out" / "fit.json")
     assert document["fits"][0]["seed"] == 7 and document["fits"][0]["divergences"] == 1
     assert document["stay_predicted"]["incremental_uncued"]["ci95"][0]
     assert document["stay_predicted"]["episodic"]["mean"] == [None] * 4
@@ -194,7 +195,7 @@ def test_recovery(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert asked["seed"] == 3 and asked["alpha"] == 1
     rows = read(tmp_path / "r" / "recovery.csv")
     assert {row["true"] for row in rows if row["strategy"] == "EMB"} == {"0.0", "2.0"}
-    assert json.loads((tmp_path / "r" / "recovery.json").read_text())["seed"] == 3
+    assert read_json(tmp_path / "r" / "recovery.json")["seed"] == 3
     assert_refused(command("recover-choices r"), "r is not empty")
     said = command("recover-choices q --model learned --json")
     assert json.loads(said.out)["model"] == "learned" and asked["alpha"] == 0.5
@@ -227,7 +228,7 @@ def test_an_agent_beside_people(command: Command, hasty: None, tmp_path: Path) -
     said = command("fit-choices people.csv --signed-rewards --common a=0 --beside agent.csv")
     assert said.code == 0 and "\nbeside it, agent:\n1 participant, 3 sessions" in said.out
     assert "warning: agent: choices follow a rule without exception" in said.err
-    document = json.loads((tmp_path / "choice-fit" / "people" / "fit.json").read_text())
+    document = read_json(tmp_path / "choice-fit" / "people" / "fit.json")
     assert document["beside"]["agent"]["group"]["uncued"]["IMB"]["mean"] > 3
     said = command("fit-choices people.csv --signed-rewards --out b --beside choice-fit/people")
     assert "beside it, people (2):" in said.out

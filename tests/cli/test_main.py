@@ -16,7 +16,7 @@ from reinstate import registry
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.evaluation import Condition
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.files import write_json
+from reinstate.files import read_json, write_json
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.run import Run, open_run
 from reinstate.settings import Settings, to_dict
@@ -55,7 +55,7 @@ def test_evaluate(command: Command, tmp_path: Path) -> None:
         "reward", "reward_by_epoch", "by_exposure", "r_gate", "stored", "slots_used",
         "familiarity", "elimination",
     }  # fmt: skip
-    assert json.loads((tmp_path / "x" / "evaluation.json").read_text()) == verdict
+    assert read_json(tmp_path / "x" / "evaluation.json") == verdict
     with np.load(tmp_path / "steps.npz", allow_pickle=False) as steps:
         seeds, epochs, episodes, pulls = 2, 3, 6, 3
         assert set(steps) == {
@@ -126,14 +126,14 @@ def test_reproduce_and_evaluate_again(
     assert re.search(rf"^({verdicts}): epl2rl earns more than any agent", said.out, re.MULTILINE)
     assert "results.json and training-curves.png are in x\n" in said.out
     assert said.out.splitlines()[-1].startswith("next: reinstate report x  # ")
-    results = json.loads((tmp_path / "x" / "results.json").read_text())
+    results = read_json(tmp_path / "x" / "results.json")
     assert results["command"] == f"reinstate {line}"
     assert list(results["agents"]) == ["epl2rl"]
     before = contents(tmp_path)
     assert_refused(command(line), "x is not empty: add --resume")
     said = command(f"{line} --resume --json")
     assert said.code == 0 and json.loads(said.out) == results
-    verdict = json.loads((tmp_path / "x" / "epl2rl" / "evaluation.json").read_text())
+    verdict = read_json(tmp_path / "x" / "epl2rl" / "evaluation.json")
     assert {"on_training_contexts", "milestones", "probes"} <= verdict.keys()
     assert command("evaluate x/epl2rl").code == 0
     assert contents(tmp_path) == before

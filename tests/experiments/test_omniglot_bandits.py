@@ -1,6 +1,5 @@
 """Experiment 2's claims on numbers made up for them, and its reproduction, as small as it gets."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from reinstate.baselines.bandits import one_exposure
 from reinstate.experiments import omniglot_bandits
 from reinstate.experiments.base import regret_columns
 from reinstate.experiments.omniglot_bandits import OMNIGLOT_BANDITS, checks
+from reinstate.files import read_json
 from reinstate.runs.reproduce import reproduce
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import OmniglotBandits
@@ -172,7 +172,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def results(out: Path) -> dict[str, Any]:
-    return json.loads((out / "results.json").read_text())
+    return read_json(out / "results.json")
 
 
 def test_every_chart_finds_something_to_draw(results: Any) -> None:

@@ -1,7 +1,6 @@
 """Experiment 5's claims on numbers made up for them, and its reproduction, as small as it gets."""
 
 import copy
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from reinstate.choices.model import STRATEGIES
 from reinstate.evaluation import Evaluation
 from reinstate.experiments.two_step import TWO_STEP, checks, milestone_scores
 from reinstate.experiments.two_step import columns as columns_of
+from reinstate.files import read_json
 from reinstate.memory import DND
 from reinstate.runs.reproduce import reproduce
 from reinstate.settings import Settings
@@ -193,7 +193,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def results(out: Path) -> dict[str, Any]:
-    return json.loads((out / "results.json").read_text())
+    return read_json(out / "results.json")
 
 
 def test_every_chart_finds_something_to_draw(results: Any) -> None:

@@ -1,6 +1,5 @@
 """Training the embedder: what it shows, what it carries, what it leaves behind."""
 
-import json
 import os
 import shutil
 import signal
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 from reinstate.errors import UserError
+from reinstate.files import read_json
 from reinstate.omniglot import pretraining
 from reinstate.omniglot.distortion import Distortion, distorted, turned
 from reinstate.omniglot.embedder import Convolutions, embed, load_embedder
@@ -93,7 +93,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_a_finished_pretraining_leaves(finished: Path) -> None:
-    card = json.loads((finished / "card.json").read_text())
+    card = read_json(finished / "card.json")
     assert (card["epochs"], card["updates"], card["command"]) == (4, 24, "reinstate embedder")
     assert card["settings"]["memory"]["slots"] == 12 and card["seconds"] > 0
     assert {"version", "commit", "jax", "device"} <= card.keys()

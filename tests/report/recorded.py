@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from reinstate.errors import UserError
+from reinstate.files import read_json
 from reinstate.report import load, page_of
 from report.reading import read
 
 EVIL = "<script>alert('&amp;\"')</script>"
 
 RESULTS = Path(__file__).parents[2] / "results"
-COMPOSITIONAL = json.loads((RESULTS / "compositional-bandits/results.json").read_text())
-BARCODES = json.loads((RESULTS / "barcode-bandits/results.json").read_text())
+COMPOSITIONAL = read_json(RESULTS / "compositional-bandits/results.json")
+BARCODES = read_json(RESULTS / "barcode-bandits/results.json")
 
 
 def short(document: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from reinstate.files import read_json
 from reinstate.report import write_page
 from report.recorded import RESULTS
 
@@ -68,7 +69,7 @@ def test_charts_answer_to_pointer_keys_and_buttons(address: str, tmp_path: Path)
     charts = answers(seen)
     assert len(charts) == seen.dom.count('<figure class="chart"') > 8
     assert all(chart["works"] for chart in charts), charts
-    results = json.loads((RESULTS / "barcode-bandits/results.json").read_text())
+    results = read_json(RESULTS / "barcode-bandits/results.json")
     regret = results["agents"]["epl2rl"]["by_exposure"]["regret"]
     low, high = regret["ci95"][0]
     said = f"regret per episode: {regret['mean'][0]:.3f}, 95% interval [{low:.3f}, {high:.3f}]"

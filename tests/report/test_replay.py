@@ -1,7 +1,6 @@
 """The page draws ways through a maze itself, of numbers; what lies beside them is not read."""
 
 import copy
-import json
 import os
 import re
 from dataclasses import replace
@@ -10,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from reinstate.files import read_json
 from reinstate.report import load, page_of
 from report.reading import Element, read
 from report.recorded import EVIL, RESULTS, page_from, short
 
-RECORDED = json.loads((RESULTS / "water-maze/results.json").read_text())
+RECORDED = read_json(RESULTS / "water-maze/results.json")
 PAIRS = [
     {"goal": 5, "first": [0, 1, 5], "second": [0, 4, 5]},
     {"goal": 10, "first": [0, 1, 2, 3, 7, 6, 10], "second": [0, 1, 2, 6, 10]},

@@ -11,13 +11,14 @@ import pytest
 
 from reinstate.analysis.results import Verdict
 from reinstate.analysis.verdicts import VERDICTS
+from reinstate.files import read_json
 from reinstate.report.whole_paper import summarise
 from reinstate.runs.compare import compare
 from spoken import Command, assert_refused
 from tiny import contents
 
 RESULTS = Path(__file__).parents[2] / "results"
-RECORDED = json.loads((RESULTS / "barcode-bandits/results.json").read_text())
+RECORDED = read_json(RESULTS / "barcode-bandits/results.json")
 CLAIMS = [check["claim"] for check in RECORDED["checks"]]
 VALUES = [check["value"] for check in RECORDED["checks"]]
 
@@ -193,7 +194,7 @@ def unjudged(results: Any) -> None:
 )  # fmt: skip
 def test_a_mistake_is_one_line(command: Command, tmp_path: Path, line: str, message: str) -> None:
     write(tmp_path / "a.json", RECORDED)
-    write(tmp_path / "maze.json", json.loads((RESULTS / "water-maze/results.json").read_text()))
+    write(tmp_path / "maze.json", read_json(RESULTS / "water-maze/results.json"))
     write(tmp_path / "none.json", RECORDED | {"checks": []})
     write(tmp_path / "old.json", RECORDED, older)
     write(tmp_path / "oldies/summary.json", summary_of(RECORDED), older_summary)

@@ -1,6 +1,5 @@
 """The front door: train, look, judge, save and load in a notebook."""
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from older import aged_file
 from reinstate import DND, RecordedResults, TrainedAgent, UserError
 from reinstate.agent import AGENTS, Wiring
 from reinstate.analysis.verdicts import count_verdicts
+from reinstate.files import read_json
 from reinstate.runs.notebook import load, train
 from reinstate.tasks.bandits import BarcodeBandits
 from tiny import TINY, contents
@@ -101,7 +101,7 @@ def test_recorded_results_are_objects() -> None:
 
 
 def test_results_judged_by_older_rules_say_how_to_renew_them(tmp_path: Path) -> None:
-    recorded = json.loads((RESULTS / "barcode-bandits/results.json").read_text())
+    recorded = read_json(RESULTS / "barcode-bandits/results.json")
     file = aged_file(tmp_path / "x/results.json", recorded)
     for path in (file, file.parent):
         with pytest.raises(UserError, match=f"judge it again with reinstate rejudge {file}$"):

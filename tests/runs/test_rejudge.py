@@ -12,6 +12,7 @@ from older import aged, aged_file, spoilt
 from reinstate.analysis.intervals import over_seeds
 from reinstate.experiments import EXPERIMENTS
 from reinstate.figures import mpl
+from reinstate.files import read_json
 from reinstate.runs import rejudge as rejudging
 from reinstate.runs.rejudge import rejudge
 from spoken import Command, assert_refused
@@ -23,7 +24,7 @@ NAME = "barcode-bandits"  # whose optimum takes least to compute
 
 
 def recorded(name: str = NAME) -> Any:
-    return json.loads((RESULTS / name / "results.json").read_text())
+    return read_json(RESULTS / name / "results.json")
 
 
 def read(path: Path) -> Any:

@@ -1,7 +1,6 @@
 """An experiment from end to end, as small as it gets."""
 
 import copy
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from reinstate.baselines.bandits import one_exposure
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.experiments.base import no_checks
 from reinstate.experiments.water_maze import WATER_MAZE
+from reinstate.files import read_json
 from reinstate.memory import DND
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.rejudge import rejudge
@@ -35,7 +35,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def results(out: Path) -> dict[str, Any]:
-    return json.loads((out / "results.json").read_text())
+    return read_json(out / "results.json")
 
 
 def test_files(out: Path) -> None:
@@ -91,7 +91,7 @@ def test_results_of_an_agent(results: dict[str, Any], out: Path, name: str) -> N
     assert agent["curve"]["episodes"] == [6, 12, 18, 24]
     assert agent["curve"]["steps"] == [144, 288, 432, 576]
     assert np.shape(agent["curve"]["reward"]["per_seed"]) == (2, 4)
-    verdict = json.loads((out / name / "evaluation.json").read_text())
+    verdict = read_json(out / name / "evaluation.json")
     assert rounded(verdict) == {part: agent[part] for part in judged}
     assert (agent["r_gate"]["mean"] > 0) == (name == "epl2rl")
 

@@ -1,6 +1,5 @@
 """A reproduction that was interrupted or is finished already; and what it must not overwrite."""
 
-import json
 import shutil
 import signal
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from older import aged_file
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
+from reinstate.files import read_json, write_json
 from reinstate.learner import A2C
 from reinstate.runs.progress import Bar
 from reinstate.runs.run import open_run
@@ -36,7 +36,7 @@ def untouched(out: Path) -> Iterator[None]:
 
 @pytest.fixture
 def results(out: Path) -> dict[str, Any]:
-    return json.loads((out / "results.json").read_text())
+    return read_json(out / "results.json")
 
 
 def test_a_finished_reproduction_is_not_done_again(out: Path, results: dict[str, Any]) -> None:
@@ -103,9 +103,9 @@ def test_what_an_older_version_recorded_can_be_continued(out: Path, tmp_path: Pa
     """Without settings that it did not know: they have their defaults."""
     copied = Path(shutil.copytree(out, tmp_path / "x"))
     for path in (copied / "results.json", copied / "epl2rl" / "config.json"):
-        document = json.loads(path.read_text())
+        document = read_json(path)
         del document.get("config", document)["settings"]["task"]["trial_input"]
-        path.write_text(json.dumps(document))
+        write_json(path, document)
     before = contents(copied)
     assert open_run(copied / "epl2rl") == (BARCODE_BANDITS, "epl2rl", TINY)
     assert reproduction(copied, resume=True)["agents"].keys() == {*AGENTS}

@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 
 from reinstate.errors import UserError
 from reinstate.evaluation import Record
-from reinstate.files import require_empty, writing
+from reinstate.files import read_json, require_empty, writing
 from reinstate.runs import run as runs
 from reinstate.runs.checkpoints import OLD_CHECKPOINT, load_checkpoint
 from reinstate.runs.run import Run, write_record
@@ -63,7 +63,7 @@ def test_a_new_run_and_its_config(tmp_path: Path) -> None:
     run = Run(tmp_path / "runs" / "x")
     run.create(CONFIG, resume=False)
     assert run.read_config() == CONFIG
-    saved = json.loads((run.path / "config.json").read_text())
+    saved = read_json(run.path / "config.json")
     assert saved["version"] and saved["jax"] == jax.__version__ and "commit" in saved
 
 

@@ -79,7 +79,7 @@ class Watch:
         self._require_maze(world)
         if self.svg:
             require_new(self.svg, "--svg")
-        devices.use_all_cores()
+        devices.divide_cpu()
         record = self._play(Evaluator(experiment, agent, _few(settings)), run, agent)
         return self._episodes(world, record, seeds.index(seed))
 

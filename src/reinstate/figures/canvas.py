@@ -1,11 +1,39 @@
-"""Figures that notebooks show by themselves, whether or not pyplot is used there.
+"""Figures that look the same everywhere, and that notebooks show by themselves.
 
-The one module that imports matplotlib when it is imported: whoever draws imports it then.
+The one module that imports matplotlib when it is imported: whoever draws imports it then, first.
+Nobody's matplotlibrc counts, be it of the working folder, named by MATPLOTLIBRC or at home: with
+`text.usetex` it would run LaTeX.
 """
 
 import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-from matplotlib import figure
+from reinstate.errors import printable
+from reinstate.files.elsewhere import import_elsewhere
+
+matplotlib = import_elsewhere("matplotlib")
+from matplotlib import figure  # noqa: E402  (after the import above, which is the first)
+
+SAVED = {"svg.hashsalt": "reinstate", "svg.fonttype": "none"}  # the same bytes every time
+
+
+@contextmanager
+def own_style(**changes: Any) -> Iterator[None]:
+    """Draw by matplotlib's defaults, whatever it was told elsewhere."""
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(SAVED | changes)
+        # A name may be in any script; letters that the font lacks are drawn as boxes.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        yield
+
+
+def as_text(text: str) -> str:
+    """Keep matplotlib from taking what is between dollars for a formula."""
+    return printable(text).replace("$", r"\$")
 
 
 class Figure(figure.Figure):
@@ -13,6 +41,11 @@ class Figure(figure.Figure):
 
     def _repr_png_(self) -> bytes:
         """Draw itself as PNG, which is what a notebook asks for."""
+        return self.written("png", dpi=120)
+
+    def written(self, kind: str, **options: Any) -> bytes:
+        """Write itself as a file of this kind."""
         buffer = io.BytesIO()
-        self.savefig(buffer, format="png", dpi=120)
+        with own_style():
+            self.savefig(buffer, format=kind, **options)
         return buffer.getvalue()

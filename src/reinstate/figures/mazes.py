@@ -11,7 +11,8 @@ from reinstate.figures.style import label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+
+    from reinstate.figures.canvas import Figure
 
 LONGEST = 1000  # steps of a way, and cells of a maze's side, that are drawn
 MOST_PAIRS = 24

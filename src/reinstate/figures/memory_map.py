@@ -1,6 +1,5 @@
 """A memory map, drawn with matplotlib: stored states after each of some exposures."""
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,8 @@ from reinstate.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+
+    from reinstate.figures.canvas import Figure
 
 KINDS: dict[str, dict[str, Any]] = {  # of files, with what would else change from day to day
     ".png": {"Software": None},
@@ -37,17 +37,21 @@ def require_kind(path: Path) -> None:
 
 def save(drawing: MemoryMap, path: Path, title: str = "") -> None:
     """Write a map as PNG, SVG or PDF, by the name's suffix; the same map gives the same bytes."""
-    import matplotlib
-
     require_kind(path)
-    with matplotlib.rc_context({"svg.hashsalt": "reinstate", "svg.fonttype": "none"}):
-        buffer, kind = io.BytesIO(), path.suffix
-        draw(drawing, title).savefig(buffer, format=kind[1:], dpi=200, metadata=KINDS[kind])
-    write_atomically(path, buffer.getvalue())
+    kind = path.suffix
+    content = draw(drawing, title).written(kind[1:], dpi=200, metadata=KINDS[kind])
+    write_atomically(path, content)
 
 
 def draw(drawing: MemoryMap, title: str = "") -> "Figure":
     """Draw panels side by side on the same axes; a number stands amid the states of each label."""
+    from reinstate.figures.canvas import as_text, own_style
+
+    with own_style():
+        return _draw(drawing, as_text(title))
+
+
+def _draw(drawing: MemoryMap, title: str) -> "Figure":
     from matplotlib.lines import Line2D
 
     from reinstate.figures.canvas import Figure

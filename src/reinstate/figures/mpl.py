@@ -3,9 +3,9 @@
 matplotlib is imported when something is drawn: the command starts without it.
 """
 
-import io
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reinstate.figures.axes import label_text, place_labels
-from reinstate.figures.chart import Chart, Drawing, Series, Trajectories
+from reinstate.figures.chart import Chart, Drawing, Line, Series, Trajectories
 from reinstate.figures.mazes import LEGEND, draw_trajectories
 from reinstate.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+
+    from reinstate.figures.canvas import Figure
 
 ALONE = (5.8, 3.7)  # width and height of a chart, in inches
 PANEL = (3.0, 3.0)  # of one beside others
@@ -37,20 +38,38 @@ def save(drawings: Sequence[Drawing], stem: Path, title: str = "") -> None:
 
     The same numbers give the same bytes.
     """
-    import matplotlib
-
     if not drawings:
         return
-    with matplotlib.rc_context({"svg.hashsalt": "reinstate", "svg.fonttype": "none"}):
-        figure = draw(drawings, title)
-        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-            buffer = io.BytesIO()
-            figure.savefig(buffer, format=kind, dpi=200, metadata=metadata)
-            write_atomically(stem.with_suffix(f".{kind}"), buffer.getvalue())
+    figure = draw(drawings, title)
+    for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+        content = figure.written(kind, dpi=200, metadata=metadata)
+        write_atomically(stem.with_suffix(f".{kind}"), content)
 
 
 def draw(drawings: Sequence[Drawing], title: str = "") -> "Figure":
     """Make a figure of charts side by side, with one legend below them."""
+    from reinstate.figures.canvas import as_text, own_style
+
+    shown = [_as_text(each) if isinstance(each, Chart) else each for each in drawings]
+    with own_style():
+        return _draw(shown, as_text(title))
+
+
+def _as_text(chart: Chart) -> Chart:
+    """Spell names that matplotlib would take for more than text: agents may have any."""
+    from reinstate.figures.canvas import as_text
+
+    def lines(found: Sequence[Line]) -> list[Line]:
+        return [Line(as_text(label), at) for label, at in found]
+
+    series = [replace(s, name=as_text(s.name), detail=as_text(s.detail)) for s in chart.series]
+    texts: Any = {n: as_text(getattr(chart, n)) for n in ("title", "x_label", "y_label", "of")}
+    categories = [as_text(name) for name in chart.categories]
+    guides: Any = {"lines": lines(chart.lines), "marks": lines(chart.marks)}
+    return replace(chart, series=series, categories=categories, **texts, **guides)
+
+
+def _draw(drawings: Sequence[Drawing], title: str) -> "Figure":
     from reinstate.figures.canvas import Figure
 
     charts = [each for each in drawings if isinstance(each, Chart)]

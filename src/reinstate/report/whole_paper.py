@@ -19,7 +19,7 @@ from reinstate.analysis.verdicts import count_verdicts, in_words, with_verdicts
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
 from reinstate.experiments.base import Experiment
-from reinstate.files import write_json
+from reinstate.files import locked, write_document
 from reinstate.report import require_report, write_page
 from reinstate.report.replaceable import require_replaceable
 from reinstate.runs.progress import Reporter
@@ -53,6 +53,19 @@ def reproduce_all(
     Leaves report.html and summary.json in `out`. Whatever can be refused is refused before anything
     is trained.
     """
+    with locked(out):
+        return _reproduce_all(names, preset, out, reporter, command, seeds, first_seed)
+
+
+def _reproduce_all(
+    names: Sequence[str],
+    preset: str,
+    out: Path,
+    reporter: Reporter,
+    command: str,
+    seeds: int | None,
+    first_seed: int | None,
+) -> Summary:
     began = time.monotonic()
     _require_ours(out)
     asked = {"seeds": seeds, "first_seed": first_seed}
@@ -70,7 +83,7 @@ def reproduce_all(
         reporter.note(_line(part, found[ours.name]))
     summary = summarise(found, command)
     write_page([part.out for part in parts], out / "report.html")
-    write_json(out / "summary.json", summary)
+    write_document(out / "summary.json", summary)
     return summary
 
 
