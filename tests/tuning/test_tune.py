@@ -20,7 +20,7 @@ from reinstate.analysis.searches import Trial
 from reinstate.devices import over_seeds
 from reinstate.errors import UserError
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.files import read_json
+from reinstate.files import read_json, write_json
 from reinstate.learner import EpochMetrics, Rates, TrainState
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Bar
@@ -327,7 +327,7 @@ def vary(out: Path, trials: int, choices: dict[str, tuple[Any, ...]] = VARY) -> 
     return study(HERE, Study(trials, choices), out, SILENT, command="x")
 
 
-def test_the_journal_continues(tmp_path: Path, searched: Searched) -> None:
+def test_a_second_call_continues(tmp_path: Path, searched: Searched) -> None:
     assert len(vary(tmp_path / "x", 1)["studied"]) == len(searched.at) == 1
     document = vary(tmp_path / "x", 9)  # there are only four
     assert len(searched.at) == 4 and set(searched.at) == ALL
@@ -367,20 +367,23 @@ def test_proposals_that_repeat_leave_no_combination_out(tmp_path: Path, searched
     assert set(searched.at) == ALL
 
 
-def test_a_trial_that_was_killed_comes_again(tmp_path: Path, searched: Searched) -> None:
-    optuna = pytest.importorskip("optuna")
-    vary(tmp_path / "x", 1)
-    backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / "x/journal.log"))
-    known = optuna.load_study(
-        study_name="reinstate", storage=optuna.storages.JournalStorage(backend)
-    )
-    killed = next(values for values in ALL if values not in searched.at)
-    known.enqueue_trial(dict(zip(VARY, killed, strict=True)))
-    trial = known.ask()
-    for name, choices in VARY.items():
-        trial.suggest_categorical(name, choices)
+def test_proposals_do_not_depend_on_interruptions(tmp_path: Path, searched: Searched) -> None:
+    many = {"hidden_size": tuple(range(1, 9)), "lanes": tuple(range(1, 9))}
+    whole = vary(tmp_path / "whole", 14, many)  # the sampler is random at first, then it models
+    once, searched.at = searched.at, []
+    for trials in range(1, 15):
+        parts = vary(tmp_path / "parts", trials, many)
+    assert parts == whole and searched.at == once
+    assert len(set(once)) > 7
+
+
+def test_studies_of_earlier_versions_are_continued(tmp_path: Path, searched: Searched) -> None:
     vary(tmp_path / "x", 2)
-    assert searched.at[1:] == [killed]
+    file = tmp_path / "x/search.json"
+    old = read_json(file)
+    del old["tried"]
+    write_json(file, old)
+    assert len(vary(tmp_path / "x", 9)["studied"]) == 4 and set(searched.at) == ALL
 
 
 def test_values_that_cannot_work_are_refused_first(tmp_path: Path, searched: Searched) -> None:
@@ -418,7 +421,6 @@ def test_the_command_with_optuna(command: Command, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     said = command(f"{LINE} --trials 2 --optuna 1 --vary lanes=4 --out x")
     assert "the best setting of each search" in said.out
-    assert (tmp_path / "x/journal.log").exists()
     assert (tmp_path / "x/lanes=4/search.svg").exists()
     (row,) = read_json(tmp_path / "x/search.json")["studied"]
     assert row["values"] == {"lanes": 4} and row["best"]["reward"] > 0

@@ -84,5 +84,6 @@ class StudyDocument(Document):
 
     rounds_each: int
     vary: dict[str, list[Any]]
+    tried: list[dict[str, Any]]  # values in the order of trials; a proposal may repeat
     studied: list[Studied]  # the best first
     best: NotRequired[Studied]

@@ -1,16 +1,14 @@
 """Vary settings that change shapes or programs with Optuna; each of its trials is a whole search.
 
-    OUT/search.json                   what was varied, and the best of each trial
-    OUT/journal.log                   Optuna's own record, from which a second call continues
+    OUT/search.json                   what was tried, in order, and the best of each trial
     OUT/hidden_size=25,lanes=16/      the search at these values, as `search` leaves it
 
-Folders are named by their values, so that a trial that was interrupted or is proposed again
-continues from what is there.
+What Optuna proposes follows from what was tried before and from nothing else, so that a trial that
+was interrupted is proposed again, and continues from what is in its folder.
 """
 
 import math
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -110,19 +108,17 @@ def _study(
     vary = {name: list(choices) for name, choices in wanted.vary.items()}
     same = {**asked.identity(), "rounds_each": asked.search.rounds, "vary": vary}
     found = earlier(out, same, "studied") or {"studied": []}
+    found.setdefault("tried", [row["values"] for row in found["studied"]])  # of earlier versions
     found |= {"preset": asked.preset, "score": SCORE, "command": command, **same}
     document = cast(StudyDocument, found | {**provenance(), "device": devices.describe()})
     write_document(out / "search.json", document)  # whose folder this is, before it fills
 
-    def run(values: Values) -> float:
+    while values := _next(optuna, wanted, asked.search.seed, document):
         folder = ",".join(f"{name}={value}" for name, value in values.items())
         reporter.note(folder)
-        found = search(with_values(asked, values), out / folder, reporter, command=command)
-        _add_trial(document, values, folder, found)
+        trial = search(with_values(asked, values), out / folder, reporter, command=command)
+        _add_trial(document, values, folder, trial)
         write_document(out / "search.json", document)
-        return worth(found["best"])
-
-    _optimize(optuna, out / "journal.log", wanted, asked.search.seed, run)
     return document
 
 
@@ -133,48 +129,28 @@ def _add_trial(document: StudyDocument, values: Values, folder: str, found: Sear
     rows.append(cast(Studied, {"values": values, "folder": folder, **kept}))
     rows.sort(key=lambda row: worth(row["best"]), reverse=True)
     document["studied"], document["best"] = rows, rows[0]
+    document["tried"].append(values)
 
 
-def _optimize(
-    optuna: Any, journal: Path, wanted: Study, seed: int, run: Callable[[Values], float]
-) -> None:
-    """Run trials until the journal has as many as wanted, those of earlier calls included."""
-    optuna.logging.set_verbosity(optuna.logging.ERROR)  # it logs every interruption in full
-    locks = optuna.storages.journal
-    lock = locks.JournalFileOpenLock(str(journal)) if os.name == "nt" else None  # no symbolic links
-    backend = locks.JournalFileBackend(str(journal), lock_obj=lock)
-    known = optuna.create_study(
-        storage=optuna.storages.JournalStorage(backend),
-        study_name="reinstate",
-        direction="maximize",
-        load_if_exists=True,
-    )
+def _next(optuna: Any, wanted: Study, seed: int, document: StudyDocument) -> Values | None:
+    """Return the values to try next; None if there are enough trials."""
+    tried = document["tried"]
+    if wanted.exhaustive:
+        return next((values for values in wanted.due() if values not in tried), None)
+    return _propose(optuna, wanted, seed, document) if len(tried) < wanted.trials else None
 
-    def in_state(*names: str) -> list[Any]:
-        return [t for t in known.get_trials(deepcopy=False) if t.state.name in names]
 
-    def objective(trial: Any) -> float:
-        values = {name: trial.suggest_categorical(name, c) for name, c in wanted.vary.items()}
-        reward = run(values)
-        if reward == -math.inf:
-            raise optuna.TrialPruned("no setting stayed finite")
-        return reward
-
-    # A sampler starts from its seed in every call: a later call must not repeat an earlier one.
-    known.sampler = optuna.samplers.TPESampler(seed=seed + len(known.trials))
-    # Before any proposal comes the trial that an interrupted call was at, which would otherwise
-    # count as done, and every combination if there are enough trials.
-    finished, killed = in_state("COMPLETE", "PRUNED"), in_state("RUNNING")
-    settled = [trial.params for trial in finished]
-    settled += [trial.system_attrs.get("fixed_params") for trial in in_state("WAITING")]
-    due = [trial.params for trial in (*killed, *in_state("FAIL"))]
-    for trial in killed:
-        known.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-    for values in due + wanted.due():
-        if values and values not in settled:
-            known.enqueue_trial(values)
-            settled.append(values)
-    # Proposals may repeat, so only the waiting trials tell which combinations are left.
-    left = len(in_state("WAITING")) if wanted.exhaustive else wanted.trials - len(finished)
-    if left > 0:
-        known.optimize(objective, n_trials=left)
+def _propose(optuna: Any, wanted: Study, seed: int, document: StudyDocument) -> Values:
+    """Let Optuna propose values, after all that was tried. A proposal may repeat an earlier one."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    tried, states = document["tried"], optuna.trial.TrialState
+    # Each proposal has a seed of its own: no sampler has to be carried over an interruption.
+    sampler = optuna.samplers.TPESampler(seed=seed + len(tried))
+    known = optuna.create_study(direction="maximize", sampler=sampler)
+    choices = {n: optuna.distributions.CategoricalDistribution(c) for n, c in wanted.vary.items()}
+    for values in tried:
+        best = next(row["best"] for row in document["studied"] if row["values"] == values)
+        how = {"state": states.PRUNED} if best is None else {"value": worth(best)}
+        known.add_trial(optuna.trial.create_trial(params=values, distributions=choices, **how))
+    proposed: Values = known.ask(choices).params
+    return proposed
