@@ -82,24 +82,9 @@ def _page(path: Path) -> Any:
     return re.sub(r"[\d.,]+( total| compile| train| evaluate)\b", r"\1", text)
 
 
-def _journal(path: Path) -> Any:
-    """Return what Optuna's finished trials found; it also lists those that were interrupted."""
-    values: dict[int, Any] = {}
-    found = set()
-    for row in (json.loads(line) for line in path.read_text().splitlines()):
-        if row["op_code"] == 5:  # a parameter
-            values.setdefault(row["trial_id"], []).append(
-                (row["param_name"], row["param_value_internal"])
-            )
-        if row["op_code"] == 6 and row["state"] == 1:  # the end of a trial
-            found.add((*values[row["trial_id"]], *row["values"]))
-    return found
-
-
 _READERS: dict[str, Any] = {
     ".json": _document,
     ".jsonl": _lines,
     ".safetensors": _arrays,
     ".html": _page,
-    ".log": _journal,
 }

@@ -8,6 +8,7 @@
 
 In this process a kill is an exception that nothing catches; whatever would change a file after it
 raises it again, since nothing runs after a kill. `die` can end the process in earnest instead.
+Nobody sleeps, and who does far more than was needed before is `Endless`: waiting shows at once.
 What an operation cannot change is not counted: folders that are there, files that are not. Nothing
 is flushed to the disk: who kills a process takes nothing from the operating system's buffers.
 """
@@ -17,6 +18,7 @@ import errno
 import io
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -46,6 +48,10 @@ class Killed(BaseException):
     """In place of SIGKILL: nothing of ours catches it."""
 
 
+class Endless(BaseException):
+    """More was done to files, or slept, than can be right."""
+
+
 def _raise() -> NoReturn:
     raise Killed
 
@@ -63,12 +69,18 @@ class Faults:
     """A context in which the operation number `at`, counted from 1, is disturbed."""
 
     def __init__(
-        self, folder: Path, mode: str = "", at: int = 0, die: Callable[[], None] = _raise
+        self,
+        folder: Path,
+        mode: str = "",
+        at: int = 0,
+        die: Callable[[], None] = _raise,
+        limit: int = 10_000,
     ) -> None:
         assert not mode or mode in MODES, mode
         self.folder, self.mode, self.at, self.die = os.path.abspath(folder), mode, at, die
         self.operations: list[tuple[str, str]] = []
-        self.dead = self.removed = False
+        self.limit, self.slept = limit, 0
+        self.dead = self.idle = False
         self._paths: dict[int, str] = {}  # of open descriptors
         self._files: list[_File] = []
         self._before: list[tuple[Any, str, Any]] = []
@@ -77,6 +89,7 @@ class Faults:
         self.open = builtins.open
         for module, name in ((builtins, "open"), (io, "open")):
             self._patch(module, name, self._open)
+        self._patch(time, "sleep", self._sleep)
         self._patch(os, "open", self._open_descriptor)
         self._patch(os, "close", self._close_descriptor)
         for name in ONE_PATH:
@@ -106,16 +119,18 @@ class Faults:
 
     def do(self, name: str, path: str, act: Callable[[], Any], half: Any = None) -> Any:
         """Do an operation, unless it is its turn to be disturbed."""
-        if not self._is_inside(path):
+        if self.idle or not self._is_inside(path):
             return act()
         if self.dead:
             raise Killed
         self.operations.append((name, os.path.relpath(path, self.folder)))
+        if len(self.operations) > self.limit:
+            raise Endless(f"more than {self.limit} operations")
         place, (what, _, how) = len(self.operations), self.mode.partition("-")
         if not self.at or place < self.at or (place > self.at and how != "on"):
             return act()
         if what == "remove":
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._remove_outermost(path)
             return act()
         if how == "half" and half:
             half()
@@ -127,6 +142,18 @@ class Faults:
         self.dead = True
         self.die()
         return done
+
+    def _remove_outermost(self, path: str) -> None:
+        """Remove what a path lies in, up to the folder itself, as somebody else would."""
+        first = os.path.relpath(path, self.folder).split(os.sep)[0]
+        self.at, self.idle = 0, True
+        shutil.rmtree(os.path.join(self.folder, first), ignore_errors=True)
+        self.idle = False
+
+    def _sleep(self, seconds: float) -> None:
+        self.slept += 1
+        if self.slept > self.limit:
+            raise Endless(f"slept more than {self.limit} times")
 
     def _is_inside(self, path: str) -> bool:
         return path == self.folder or path.startswith(f"{self.folder}{os.sep}")

@@ -1,12 +1,12 @@
 """The command with stand-ins for all that is slow: learning, judging, drawing, asking git.
 
 What is left is what a command does to files. Stand-ins compute in NumPy, exactly, and carry their
-state from epoch to epoch, so that a run which is continued wrongly ends with other bits.
+state from epoch to epoch, so that a run which is continued wrongly ends with other bits. JAX is not
+started, so that a process can be forked.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +24,6 @@ from reinstate.files import write_arrays, write_atomically
 from reinstate.learner import EpochMetrics, TrainState
 from reinstate.omniglot.teaching import EmbedderMetrics, State
 from reinstate.runs.choice_fits import write_example
-from reinstate.settings import Settings
 from tiny import TINY
 
 EPOCHS = 3
@@ -54,7 +53,7 @@ LINES = {
     "reproduce": "reproduce small --out out",
     "reproduce all": "reproduce all --experiments one twin --out out",
     "tune": "tune small --agents l2rl epl2rl --trials 2 --rounds 2 --out out",
-    "tune --optuna": "tune small --optuna 2 --vary lanes=4,8 --trials 2 --out out",
+    "tune --optuna": "tune small --optuna 3 --vary lanes=4,8,16,32 --trials 2 --out out",
     "pretrain": "pretrain omniglot --epochs 3 --characters 4 --showings 2 --batch 2 --out out",
     "fit-choices": "fit-choices choices.csv --out out",
     "report": "report results --out out/report.html",
@@ -79,13 +78,28 @@ def install(set_attribute: Callable[[Any, str, Any], Any] = setattr) -> None:
         registry._registered["experiment"].setdefault(name, experiment)
 
 
+class Learner:
+    """In place of a learner: what is asked of it."""
+
+    steps_per_epoch, remembers = 12, True
+
+    def __init__(self, settings: Any, agent: Any) -> None:
+        self.offset = np.float32(settings.learner.lanes + len(str(agent)) / 8)
+
+    def init(self) -> None:
+        """Be named: `Program` has the act."""
+
+    def train_epoch(self) -> None:
+        """Be named: `Program` has the act."""
+
+
 class Program:
     """In place of a compiled function of one seed: its stand-in for all seeds at once."""
 
     def __init__(self, function: Any, num_seeds: int = 1, devices: Any = None) -> None:
         self.act, self.num = ACTS.get(function.__name__, function), num_seeds
-        settings = getattr(getattr(function, "__self__", None), "settings", None)
-        self.lanes = getattr(getattr(settings, "learner", settings), "lanes", 0)
+        owner = getattr(function, "__self__", None)  # a learner, or what has one
+        self.offset = getattr(getattr(owner, "learner", owner), "offset", 0)
 
     def lower(self, *arguments: Any) -> "Program":
         return self
@@ -109,7 +123,7 @@ def _train_epoch(program: Program, *arguments: Any) -> Any:
     epoch = np.asarray(state.epoch) + 1
     moments = np.float32(0.9) * np.asarray(state.opt_state["m"]) + epoch[:, None].astype(np.float32)
     weights = np.asarray(state.params["w"]) + np.float32(0.1) * moments
-    reward = weights.mean(axis=1) + program.lanes
+    reward = weights.mean(axis=1) + program.offset
     if rates:  # of a search
         reward -= np.asarray(rates[0].learning_rate)
     new = NumPyState({"w": weights}, {"m": moments}, np.asarray(state.key), epoch)
@@ -166,19 +180,54 @@ def _teacher_epoch(program: Program, state: Any, images: Any) -> Any:
     return new, NumPyTeacherMetrics(params.sum(), np.float32(0.5), np.bool_(True))
 
 
+class Teacher:
+    """In place of a teacher of embedders: what is asked of it."""
+
+    def __init__(self, settings: Any) -> None:
+        self.settings = settings
+
+    def embedder(self, weights: Any) -> Any:
+        return np.asarray(weights)
+
+    def init(self) -> None:
+        """Be named: `_teacher_program` has the act."""
+
+    def train_epoch(self) -> None:
+        """Be named: `_teacher_program` has the act."""
+
+
 def _teacher_program(function: Any) -> Program:
     made = Program(function)
     made.act = {"init": _teacher_init, "train_epoch": _teacher_epoch}[function.__name__]
     return made
 
 
+def _describe() -> str:
+    return "stand-in × 1"
+
+
+_JAX = SimpleNamespace(
+    eval_shape=lambda function, *arguments: function(*arguments),
+    block_until_ready=lambda value: value,
+    random=SimpleNamespace(key=lambda seed: np.zeros(2, np.uint32)),
+)
 _PRETRAINING = "reinstate.omniglot.pretraining"
 _ACCURACY = SimpleNamespace(mean=0.5, error=0.1)
 _DRAWINGS = SimpleNamespace(images=np.zeros((4, 4, 28, 28), np.uint8))
 STAND_INS: dict[str, Any] = {
     "reinstate.registry:entry_points_of_others": lambda: [],
-    "reinstate.settings:Settings:make_learner": cache(Settings.make_learner),
+    "reinstate.settings:Settings:make_learner": lambda self, agent: Learner(self, agent),
+    "reinstate.runs.size:require_room": lambda *what, **how: None,
+    "reinstate.omniglot.size:require_room": lambda settings: None,
     "reinstate.devices:divide_cpu": lambda: None,
+    "reinstate.devices:describe": _describe,
+    "reinstate.omniglot.pretraining:describe": _describe,
+    "reinstate.runs.loop:jax": _JAX,
+    "reinstate.runs.judge:jax": _JAX,
+    "reinstate.runs.judge:jnp": np,
+    "reinstate.runs.training:jnp": np,
+    "reinstate.tuning.batch:jnp": np,
+    "reinstate.runs.checkpoints:_typed": lambda array, leaf: array,
     "reinstate.devices:over_seeds": Program,
     "reinstate.runs.training:over_seeds": Program,
     "reinstate.tuning.batch:over_seeds": Program,
@@ -192,7 +241,8 @@ STAND_INS: dict[str, Any] = {
     "reinstate.cli.pretrain:load_drawings": lambda *where, **how: _DRAWINGS,
     "reinstate.cli.pretrain:load_one_shot_runs": lambda *where: [],
     f"{_PRETRAINING}:jax": SimpleNamespace(jit=_teacher_program),
-    f"{_PRETRAINING}:Teacher:embedder": lambda self, weights: np.asarray(weights),
+    f"{_PRETRAINING}:jnp": np,
+    f"{_PRETRAINING}:Teacher": Teacher,
     f"{_PRETRAINING}:rounded": lambda embedder: embedder,
     f"{_PRETRAINING}:save_embedder": _save_array,
     f"{_PRETRAINING}:save_embeddings": _save_array,

@@ -15,12 +15,13 @@ import pytest
 
 import stubbed
 from bits import bits, different, leftovers, trained
-from faults import Faults, Killed, applies
+from faults import Endless, Faults, Killed, applies
 from reinstate.cli import main, parse
 from reinstate.errors import UserError
 from reinstate.runs.progress import Reporter
 
 MODES = ("kill-before", "kill-half", "enospc-on")
+TIMES = 50  # as many operations as undisturbed: who does more does not come to an end
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -35,6 +36,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@cache
 def options_of(name: str) -> Any:
     return parse(stubbed.LINES[name].split())
 
@@ -52,9 +54,9 @@ def undisturbed(name: str) -> tuple[list[tuple[str, str]], dict[str, Any]]:
 def attempt(options: Any, name: str, mode: str = "", at: int = 0) -> str:
     """Do what a command does; return why it did not come to its end."""
     try:
-        with Faults(Path.cwd(), mode, at):
+        with Faults(Path.cwd(), mode, at, limit=TIMES * len(undisturbed(name)[0])):
             options.do(f"reinstate {name}")
-    except (Killed, UserError) as error:
+    except (Endless, Killed, UserError) as error:
         return str(error) or "killed"
     return ""
 

@@ -1,0 +1,10 @@
+"""Try to break the program, in earnest and with counts: `make torture`.
+
+kills      kills, full disks and several writers at every file operation and at random moments
+fuzz       damaged and hostile files, for everything that reads one
+settings   random settings with extremes, of every experiment
+long_runs  thousands of epochs: memory, file handles, time left
+
+None of it is part of the tests, which do a minute's worth of the same. Each is a command of its
+own, `PYTHONPATH=tests python -m torture.NAME --help`, and leaves a record in results/torture.
+"""
