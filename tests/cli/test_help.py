@@ -139,7 +139,7 @@ def test_list_what_cannot_be_loaded(command: Command, monkeypatch: pytest.Monkey
     assert "chess" in command("train --help").out
     script = command("--tyro-print-completion bash")
     assert script.code == 0 and "water-maze" in script.out and "no_such_module" not in script.out
-    assert_refused(command("train chess"), "of the package no_such_module cannot be loaded")
+    assert_refused(command("train chess"), "of the package no_such_module:CHESS cannot be loaded")
 
 
 def test_optimum(command: Command) -> None:

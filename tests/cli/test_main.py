@@ -16,7 +16,7 @@ from reinstate import registry
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.evaluation import Condition
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.files import read_json, write_json
+from reinstate.files import read_json, write_document
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.run import Run, open_run
 from reinstate.settings import Settings, to_dict
@@ -84,7 +84,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with its verdict."""
     run = trained_run(tmp_path_factory.mktemp("judged") / "run")
     evaluator = Evaluator(*open_run(run.path))
-    write_json(run.evaluation_path, evaluator.judge_run(run, evaluator.load(run)))
+    write_document(run.evaluation_path, evaluator.judge_run(run, evaluator.load(run)))
     return run.path
 
 

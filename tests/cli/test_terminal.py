@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reinstate.cli.tables import print_alarms, print_checks
+from reinstate.files import write_document
 from spoken import Command
 from tiny import OPTIONS, reproduced
 
@@ -137,7 +138,7 @@ def test_reproduce_ends_with_verdicts_alarms_and_counts(command: Command, tmp_pa
     """Of results that are there already: nothing is trained."""
     path = reproduced(tmp_path / "x") / "results.json"
     checks = [made_check("supported"), made_check("undecided"), made_check("supported", paper="")]
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"checks": checks, "alarms": ["!"]}))
+    write_document(path, json.loads(path.read_text()) | {"checks": checks, "alarms": ["!"]})
     said = command(f"reproduce barcode-bandits --agents epl2rl l2rl --resume --out x {OPTIONS}")
     assert said.code == 0, said.err
     *_, third, alarm, counts, where, after = said.out.splitlines()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn, get_origin
 
 from reinstate.cli.symbols import spell_unprintable
-from reinstate.errors import UserError, nearest
+from reinstate.errors import UserError, nearest, one_line, out_of_memory
 
 VERBS = {  # each is a class in the module of its name, imported when it is asked for
     "reproduce": "train an experiment's agents, judge them, draw figures",
@@ -84,11 +84,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (UserError, OSError) as error:
-        print(f"reinstate: {error}", file=sys.stderr)
+        _complain(error)
         return 2
     except KeyboardInterrupt as stop:
-        print(f"reinstate: {str(stop) or 'interrupted'}", file=sys.stderr)
+        _complain(str(stop) or "interrupted")
         return 130
+    except Exception as error:
+        if (advice := out_of_memory(error)) is None:
+            raise  # a mistake of ours, which its traceback tells
+        _complain(advice)
+        return 2
+
+
+def _complain(message: object) -> None:
+    with contextlib.suppress(BrokenPipeError):  # nobody listens
+        print(f"reinstate: {one_line(message)}", file=sys.stderr)
 
 
 def parse(arguments: list[str]) -> Any:
@@ -155,7 +165,8 @@ def _verb(verb: str, rest: list[str]) -> Any:
         kind, default = options.for_word(rest[0], rest[1:])
         chosen = [branch(rest[0], kind, (get_origin(kind) or kind).__doc__, default)]
     elif {"-h", "--help"} & {*rest}:
-        chosen = [branch(word, Nothing, line) for word, line in options.words().items()]
+        lines = options.words().items()
+        chosen = [branch(word, Nothing, one_line(line)) for word, line in lines]
     else:
         known = ", ".join(options.words())
         raise UserError(f"{verb} needs {options.first} first: reinstate {verb} … (known: {known})")

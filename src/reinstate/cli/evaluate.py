@@ -12,6 +12,7 @@ from reinstate.cli.shared import NewFile, RunFolder, Verb, shown
 from reinstate.cli.tables import print_agents, say, say_next
 from reinstate.errors import UserError
 from reinstate.files import require_new, write_document
+from reinstate.runs import size
 from reinstate.runs.choice_fits import label_of, write_choices
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
@@ -60,6 +61,7 @@ class Evaluate(Verb):
                 require_new(path, f"--{name}")
         self._check_choices(settings)
         devices.divide_cpu()
+        size.require_room(settings, agent, trained=False, judged=True)
         evaluator = Evaluator(experiment, agent, settings)
         state, is_own = evaluator.load(run, self.checkpoint), self._is_own(own)
         with Reporter().working(f"{agent}: judging with frozen weights"):

@@ -40,7 +40,7 @@ class List(Verb):
     def show(self, result: Listing) -> None:
         packages = result.pop("packages")
         for kind, entries in result.items():
-            print(kind)
+            say(kind)
             for name, entry in entries.items():
                 origin = f"; from {packages[name]}" if name in packages else ""
                 say(f"  {name:{WIDTH}} {_line(entry)}{origin}", hang=WIDTH + 3)

@@ -14,6 +14,7 @@ from reinstate.errors import UserError, require_positive
 from reinstate.figures import memory_map as figure
 from reinstate.figures.style import label
 from reinstate.files import require_new
+from reinstate.runs import size
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import open_run
@@ -60,9 +61,11 @@ class MemoryMap(Verb):
         evaluator = Evaluator(experiment, agent, settings)
         if not evaluator.learner.remembers:
             raise UserError(f"{self.run} is a run of {agent}, which has no memory to draw")
+        played = replace(settings.evaluation, epochs=self.epochs)
+        one = replace(settings, seeds=1, first_seed=seed, evaluation=played)
+        size.require_room(one, agent, trained=False, judged=True)
         state, place = evaluator.load(run), seeds.index(seed)
         player = evaluator.learner.agent(jax.tree.map(lambda x: x[place], state.params))
-        played = replace(settings.evaluation, epochs=self.epochs)
         with Reporter().working(f"{agent}: playing"):
             found = memory_map(stored_states(evaluator.condition, player, played, seed))
         figure.save(found, self.out, f"{experiment.title}: what {label(agent)} stores")

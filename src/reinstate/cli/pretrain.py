@@ -11,6 +11,7 @@ from reinstate.cli.shared import Flag, Verb, shown
 from reinstate.cli.tables import print_table, say, say_next
 from reinstate.errors import UserError, nearest
 from reinstate.files import read_json, require_empty
+from reinstate.omniglot import size
 from reinstate.omniglot.download import download
 from reinstate.omniglot.images import load_drawings, load_one_shot_runs
 from reinstate.omniglot.pretraining import PRESETS, Drawn, pretrain
@@ -47,6 +48,7 @@ class Pretrain(Verb):
     def do(self, command: str) -> Any:
         if not self.resume:
             require_empty(self.out, "add --resume to continue it, or choose another --out")
+        size.require_room(self.settings)
         reporter = Reporter()
         if self.download:
             download(self.images, reporter)

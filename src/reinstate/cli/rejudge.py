@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from reinstate.analysis.results import CheckRow
 from reinstate.cli.shared import OnResults
-from reinstate.cli.tables import print_checks, say_next
+from reinstate.cli.tables import print_checks, say, say_next
 from reinstate.files import read_json
 from reinstate.runs.rejudge import rejudge_file
 
@@ -26,7 +26,7 @@ class Rejudge(OnResults):
 
     def show(self, result: dict[str, list[CheckRow]]) -> None:
         for path, checks in result.items():
-            print(path)
+            say(path)
             print_checks(checks)
         # What `memory-as-input` gathered can be judged again, but has no page.
         pages = [path for path in self.results if path.is_dir() or "agents" in read_json(path)]

@@ -22,6 +22,7 @@ from reinstate.errors import UserError
 from reinstate.experiments import PAPER, find_experiment
 from reinstate.experiments.base import Experiment
 from reinstate.report.whole_paper import reproduce_all
+from reinstate.runs import size
 from reinstate.runs.progress import Reporter
 from reinstate.runs.reproduce import reproduce
 
@@ -45,6 +46,8 @@ class Reproduce(Training[S]):
     def do(self, command: str) -> Results:
         _require_names("--agents", self.agents)
         devices.divide_cpu()
+        for agent in self.agents:
+            size.require_room(self.settings, agent, judged=True)
         what = (self.experiment, self.preset, self.agents, self.settings, self.out, Reporter())
         how: Any = {"resume": self.resume, **self.how}
         return reproduce(*what, command=command, **how)
@@ -113,7 +116,7 @@ class All(Verb):
             rows.append([])
         print_table(PER_EPISODE, ["experiment", "agent"], ["reward [95%]", "of ceiling"], rows)
         for name, part in result["experiments"].items():
-            print(name)
+            say(name)
             print_checks(part["checks"])
             print_alarms(part["alarms"])
         say(f"{in_words(result['totals'])}; {result['totals']['seconds']:.0f} s")

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reinstate.cli.parsing import wrap
+from reinstate.errors import printable
 
 if TYPE_CHECKING:
     from reinstate.analysis.results import AgentResults, CheckRow
@@ -31,9 +32,10 @@ COLOURS = {
 def say(text: str, hang: int = 4) -> None:
     """Print one record; in a terminal it wraps between words, with a hanging indent.
 
-    Intervals stay in one piece. A verdict that it starts with is coloured.
+    Intervals stay in one piece. A verdict that it starts with is coloured. Names in it are text,
+    whatever a terminal or Rich would make of them.
     """
-    console = Console(highlight=False)
+    text, console = printable(text), Console(highlight=False)
     lines = wrap(text, console.width, hang) if console.is_terminal else [text]
     for line in lines:
         shown = Text(line)
@@ -55,15 +57,22 @@ def print_table(
 
     In a terminal they are no wider than that if words allow it.
     """
-    table = Table(*left, title=title, title_justify="left")
+    table = Table(title=_as_text(title), title_justify="left")
+    for column in left:
+        table.add_column(_as_text(column))
     for column in right:
-        table.add_column(column, justify="right")
+        table.add_column(_as_text(column), justify="right")
     for row in rows:
-        table.add_row(*row) if row else table.add_section()
+        table.add_row(*map(_as_text, row)) if row else table.add_section()
     console = Console()
     needed = console.measure(table, options=console.options.update(max_width=1000))
     least = needed.minimum if console.is_terminal else needed.maximum
     Console(width=max(console.width, least)).print(table)
+
+
+def _as_text(cell: str) -> Text:
+    """Keep Rich from reading a name such as `[red]` as a colour, and a terminal from obeying it."""
+    return Text(printable(cell))
 
 
 def print_agents(experiment: "Experiment", agents: "Mapping[str, AgentResults]") -> None:
@@ -87,10 +96,10 @@ def print_checks(checks: "Sequence[CheckRow]") -> None:
     for check in paper:
         if check["section"] != section:
             section = check["section"]
-            print(f"the paper, section {section}")
+            say(f"the paper, section {section}")
         _print_check(check)
     if ours:
-        print("our own claims")
+        say("our own claims")
     for check in ours:
         _print_check(check)
 

@@ -12,6 +12,7 @@ from reinstate.cli.shared import S, Training
 from reinstate.cli.tables import say, say_next
 from reinstate.experiments.base import Experiment
 from reinstate.files import locked
+from reinstate.runs import size
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import start_run
 from reinstate.runs.training import train
@@ -36,6 +37,7 @@ class Train(Training[S]):
 
     def do(self, command: str) -> Any:
         devices.divide_cpu()
+        size.require_room(self.settings, self.agent)
         with locked(self.out):
             run = start_run(self.experiment, self.agent, self.settings, self.out, self.resume)
             trained = train(self.agent, self.settings, run, Reporter(), **self.how)

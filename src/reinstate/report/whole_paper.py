@@ -22,6 +22,7 @@ from reinstate.experiments.base import Experiment
 from reinstate.files import locked, write_document
 from reinstate.report import require_report, write_page
 from reinstate.report.replaceable import require_replaceable
+from reinstate.runs import size
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.reproduce import earlier_results, reproduce
@@ -76,7 +77,9 @@ def _reproduce_all(
         ours, elapsed = part.experiment, time.monotonic() - began
         reporter.note(f"{ours.name}, experiment {place} of {len(parts)}, {elapsed:.0f} s elapsed")
         options: Any = {"command": command, "resume": True}
-        with _interruptions(ours.name, len(found), len(parts)), _naming(ours.name):
+        stops = _interruptions(ours.name, len(found), len(parts))
+        # Held even where all is done: that removes the lock of a call that was killed.
+        with stops, _naming(ours.name), locked(part.out):
             found[ours.name] = part.results or reproduce(
                 ours, preset, ours.agents, part.settings, part.out, reporter, **options
             )
@@ -113,7 +116,11 @@ def _plan(name: str, preset: str, changes: Mapping[str, Any], out: Path) -> Part
                 f"{folder} holds results of other agents ({others}), which would be replaced:"
                 " choose another --out"
             )
-        return Part(experiment, settings, folder, earlier if have >= want else None)
+        if have >= want:
+            return Part(experiment, settings, folder, earlier)
+        for agent in experiment.agents:
+            size.require_room(settings, agent, judged=True)
+        return Part(experiment, settings, folder, None)
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from reinstate.figures.learning import training_curves
 from reinstate.files import write_document
 from reinstate.learner import A2C, TrainState
 from reinstate.memory import Memory
+from reinstate.runs import size
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.loop import Row
 from reinstate.runs.progress import Reporter
@@ -77,6 +78,7 @@ def train(
     settings = replace(experiment.preset(preset), task=world, seeds=seeds)
     settings = _changed(settings, network=network, memory=memory, learner=learner)
     settings = replace(settings, learner=_changed(settings.learner, epochs=epochs, lanes=lanes))
+    size.require_room(settings, agent)
     reporter = Reporter(quiet=quiet)
     run = None
     if out is not None:
@@ -141,6 +143,7 @@ class TrainedAgent:
 
     def evaluate(self) -> Scores:
         """Judge with frozen weights, as `reinstate evaluate` does."""
+        size.require_room(self.settings, self.agent, trained=False, judged=True)
         return self._evaluator.verdict(self.state)
 
     def figure(self) -> "Figure":

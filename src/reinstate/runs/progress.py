@@ -8,6 +8,9 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
+from rich.text import Text
+
+from reinstate.errors import printable
 
 
 class Reporter:
@@ -20,13 +23,13 @@ class Reporter:
 
     def note(self, text: str) -> None:
         """Print a line; a terminal wraps it between words, a pipe gets it whole."""
-        self.console.print(text, markup=False, soft_wrap=not self.console.is_terminal)
+        self.console.print(Text(printable(text)), soft_wrap=not self.console.is_terminal)
 
     @contextmanager
     def working(self, text: str) -> Iterator[None]:
         """Show a text while something of unknown length goes on."""
         if self.console.is_terminal:
-            with self.console.status(text):
+            with self.console.status(Text(printable(text))):
                 yield
         else:
             self.note(text)
@@ -78,14 +81,17 @@ class Bar:
         if parts and parts.total > 1:
             parts.bar = self
             self.title = f"{parts.kind} {parts.number} of {parts.total}, {label}"
+        self.title = printable(self.title)
         self.first, self.last = done, -float("inf")
         self.started = time.monotonic()
         self.spent = self.pace = 0.0  # seconds on epochs; per epoch
         self.progress = Progress(
-            TextColumn("{task.description}", table_column=Column(no_wrap=False)),
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=False)),
             BarColumn(bar_width=max(10, min(40, reporter.console.width - 80))),
             MofNCompleteColumn(table_column=Column(no_wrap=True)),
-            TextColumn("epochs  {task.fields[news]}", table_column=Column(no_wrap=False)),
+            TextColumn(
+                "epochs  {task.fields[news]}", markup=False, table_column=Column(no_wrap=False)
+            ),
             console=reporter.console,
             disable=not reporter.console.is_terminal,
         )

@@ -24,6 +24,7 @@ from reinstate.experiments.base import Experiment
 from reinstate.figures import mpl
 from reinstate.figures.search import search_panels
 from reinstate.files import locked, read_json, require_empty, write_document
+from reinstate.runs import size
 from reinstate.runs.loop import Stopped, signals
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
@@ -36,6 +37,7 @@ SCORE = (
     f"mean reward per episode over the last {TAIL:.0%} of training epochs, mean over seeds;"
     " a setting whose loss or weights were not finite in any seed has none"
 )
+MOST_TRIALS = 100_000  # of all rounds
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,11 @@ class Search:
     def __post_init__(self) -> None:
         require_positive(trials=self.trials, rounds=self.rounds)
         require_seed(self.seed)
+        if self.trials * self.rounds > MOST_TRIALS:
+            raise UserError(
+                f"{self.trials} trials in {self.rounds} rounds are more than the {MOST_TRIALS}"
+                " that search.json can hold: lower --trials or --rounds"
+            )
 
     def draw(self, number: int, preset: Candidate) -> list[Candidate]:
         """Draw the candidates of a round, whatever the number of rounds."""
@@ -75,7 +82,7 @@ class Asked(NamedTuple):
         if not self.agents:
             raise UserError("--agents needs at least one name; `reinstate list` has them")
         for agent in self.agents:
-            self.settings.make_learner(agent)
+            size.require_room(self.settings, agent, candidates=self.search.trials)
 
     def identity(self) -> dict[str, Any]:
         """Return what must be the same to continue; rounds and other agents may be added."""
