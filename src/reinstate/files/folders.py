@@ -10,6 +10,7 @@ import re
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from reinstate.errors import UserError
 
 LOCK = ".lock"
 LEFTOVER = re.compile(r"\.(.*\.)?(\d+)\.tmp")  # the process that wrote it is in the name
+MOMENTS = 50  # hundredths of a second until a lock has a name
 INNER = ("checkpoints", "milestones")  # folders within a run that have no lock of their own
 
 
@@ -83,9 +85,8 @@ def new_folder(out: Path, advice: str) -> Iterator[Path]:
 
 def require_kept(path: Path) -> None:
     """Refuse to write into a held folder that somebody has removed: half of it would be made."""
-    here = path.resolve()
-    for folder, held in _held.items():
-        if folder in here.parents and not _is_file(folder / LOCK, held.descriptor):
+    for folder in _held_above(path.resolve()):
+        if not _is_file(folder / LOCK, _held[folder].descriptor):
             raise UserError(
                 f"{folder} was removed or moved while it was in use: repeat the command, which"
                 " starts over, or continues where the folder is now"
@@ -94,8 +95,27 @@ def require_kept(path: Path) -> None:
 
 def is_held(path: Path) -> bool:
     """Tell whether this process holds a folder that a path lies in."""
+    return bool(_held_above(path.resolve()))
+
+
+def make_parents(path: Path) -> None:
+    """Make the folders that a file goes into, but none that is held: that one was removed."""
     here = path.resolve()
-    return any(folder in here.parents for folder in _held)
+    held = _held_above(here)
+    if not held:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return
+    innermost = max(held, key=lambda folder: len(folder.parts))
+    try:
+        for folder in reversed([each for each in here.parents if innermost in each.parents]):
+            folder.mkdir(exist_ok=True)
+    except FileNotFoundError:
+        require_kept(path)
+        raise
+
+
+def _held_above(here: Path) -> list[Path]:
+    return [folder for folder in _held if folder in here.parents]
 
 
 def sweep(folder: Path) -> None:
@@ -212,11 +232,14 @@ def _lock(descriptor: int) -> bool:
 
 
 def _owner(descriptor: int) -> str:
-    try:
-        owner = json.loads(os.pread(descriptor, 1000, 0))
-        return f"process {int(owner['pid'])} on {str(owner['host'])[:100]}"
-    except (OSError, ValueError, TypeError, KeyError):
-        return "another process"
+    """Name who holds a lock; who has just got it needs a moment to write that down."""
+    for _ in range(MOMENTS):
+        try:
+            owner = json.loads(os.pread(descriptor, 1000, 0))
+            return f"process {int(owner['pid'])} on {str(owner['host'])[:100]}"
+        except (OSError, ValueError, TypeError, KeyError):
+            time.sleep(0.01)
+    return "another process"
 
 
 def _is_file(path: Path, descriptor: int) -> bool:

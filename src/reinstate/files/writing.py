@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from reinstate.errors import UserError
-from reinstate.files.folders import beside, is_held, require_kept, sweep_beside
+from reinstate.files.folders import beside, is_held, make_parents, require_kept, sweep_beside
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write beside, then rename: whatever happens, `path` holds the old or the new in full."""
     require_kept(path)
     with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_parents(path)
         if not is_held(path):  # a folder that is held was swept before
             sweep_beside(path)
         new = beside(path)
