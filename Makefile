@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: reproduce paper test test-fast test-interop notebooks notebooks-write check-results tables lint format docs clean
+.PHONY: reproduce paper test test-fast test-interop notebooks notebooks-write check-results tables torture lint format docs clean
 
 # The paper's experiments at the quick preset; --resume continues an interrupted call.
 reproduce: $(VENV)/.installed
@@ -42,6 +42,11 @@ check-results: $(VENV)/.installed-dev
 tables: $(VENV)/.installed
 	PYTHONPATH=docs/_ext $(BIN)/python -m fill_pages
 	$(BIN)/python -m reinstate.cli.list
+
+# Kills, full disks, hostile files, extreme settings and long runs, in earnest: an hour or so, and no part
+# of `make test`. Records go to results/torture. `python -m torture NAME` runs one of the programs.
+torture: $(VENV)/.installed-dev
+	$(BIN)/python -m torture
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

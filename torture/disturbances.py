@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import stubbed
 from reinstate import cli
@@ -78,11 +78,11 @@ def at_moments(case: Case, known: Undisturbed) -> Found:
 def _slowly(name: str, resume: bool) -> int:
     act = stubbed.Program.__call__
 
-    def pause(program: stubbed.Program, *arguments: object) -> object:
+    def pause(program: stubbed.Program, *arguments: Any) -> Any:
         time.sleep(PAUSE)
         return act(program, *arguments)
 
-    stubbed.Program.__call__ = pause  # type: ignore[method-assign]
+    setattr(stubbed.Program, "__call__", pause)  # noqa: B010
     return cli.main(line_of(name, resume))
 
 
