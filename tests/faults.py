@@ -24,8 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
 
-GROWING = {"open", "write", "pwrite", "ftruncate", "fsync", "mkdir", "symlink", "link", "replace"}
-WRITING = {"write", "pwrite"}
+GROWING = {"open", "write", "ftruncate", "fsync", "mkdir", "symlink", "link", "replace"}
 ERRORS = {"enospc": errno.ENOSPC, "eio": errno.EIO, "erofs": errno.EROFS}
 MODES = (
     "kill-before",
@@ -40,7 +39,7 @@ MODES = (
 )
 TWO_PATHS = ("replace", "rename", "link", "symlink")
 ONE_PATH = ("unlink", "remove", "mkdir", "rmdir")
-DESCRIPTORS = ("write", "pwrite", "ftruncate", "fsync")
+DESCRIPTORS = ("write", "ftruncate", "fsync")
 CHANGING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -59,7 +58,7 @@ def _raise() -> NoReturn:
 def applies(mode: str, operation: str) -> bool:
     """Tell whether a disturbance can befall an operation, and leaves what no other does."""
     if mode.endswith("-half"):
-        return operation in WRITING
+        return operation == "write"
     if mode.startswith("enospc"):
         return operation in GROWING
     return operation != "fsync" or not mode.startswith("kill")
@@ -215,9 +214,9 @@ class Faults:
             number = descriptor if isinstance(descriptor, int) else descriptor.fileno()
             path = self._paths.get(number, "")
             half = None
-            if name in WRITING:
-                content, *where = what
-                half = lambda: original(number, content[: len(content) // 2], *where)  # noqa: E731
+            if name == "write":
+                (content,) = what
+                half = lambda: original(number, content[: len(content) // 2])  # noqa: E731
             if name == "fsync" and self._is_inside(path):
                 return self.do(name, path, lambda: None)
             return self.do(name, path, lambda: original(number, *what), half)

@@ -198,7 +198,8 @@ def _acquire(folder: Path, key: Path) -> int:
     with suppress(OSError):  # on a full disk the lock has no name, but it holds
         os.ftruncate(descriptor, 0)
         name = json.dumps({"pid": os.getpid(), "host": socket.gethostname()})
-        os.pwrite(descriptor, name.encode(), 0)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.write(descriptor, name.encode())
     return descriptor
 
 
@@ -235,7 +236,8 @@ def _owner(descriptor: int) -> str:
     """Name who holds a lock; who has just got it needs a moment to write that down."""
     for _ in range(MOMENTS):
         try:
-            owner = json.loads(os.pread(descriptor, 1000, 0))
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            owner = json.loads(os.read(descriptor, 1000))
             return f"process {int(owner['pid'])} on {str(owner['host'])[:100]}"
         except (OSError, ValueError, TypeError, KeyError):
             time.sleep(0.01)
