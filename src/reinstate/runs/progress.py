@@ -122,7 +122,7 @@ class Bar:
         now = time.monotonic()
         self.spent = now - self.started
         self.pace = self.spent / max(done - self.first, 1)
-        line = f"{news}  {self._time_left(done)}"
+        line = f"{printable(news)}  {self._time_left(done)}"
         self.progress.update(self.task, completed=done, news=line)
         if self.reporter.console.is_terminal:
             return

@@ -108,7 +108,7 @@ def memory_there_is() -> tuple[int, int]:
     except (AttributeError, ValueError, OSError):  # not a POSIX system
         host = UNKNOWN
     try:
-        return min(host, int(CONTAINER.read_text())), 1
+        return min(host, int(CONTAINER.read_text(encoding="utf-8"))), 1
     except (OSError, ValueError):  # no limit, which is spelt "max"
         return host, 1
 
@@ -134,7 +134,7 @@ def _require_counts(settings: Settings) -> None:
     episodes, length = task.episodes_per_epoch, task.episode_length
     updates = learner.epochs * -(-episodes // learner.episodes_per_update)
     for what, count, flags in (
-        ("updates of the weights", updates, "--learner.epochs"),
+        ("updates of the weights", updates, "--learner.epochs or the episodes per epoch"),
         ("writes of an epoch", 4 * episodes * task.writes_per_episode, "the episodes per epoch"),
         ("actions", task.num_actions, "them"),
         ("steps per episode", length, "them"),
