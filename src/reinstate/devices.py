@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import jax
@@ -23,7 +24,8 @@ def divide_cpu() -> None:
     all cores.
     """
     if VARIABLE not in os.environ:
-        jax.config.update("jax_num_cpu_devices", CPU_DEVICES)
+        with suppress(RuntimeError):  # JAX has started already, in a program of the user's
+            jax.config.update("jax_num_cpu_devices", CPU_DEVICES)
 
 
 def over_seeds(

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from bits import bits
 from reinstate.errors import UserError
 from reinstate.files import read_json
 from reinstate.omniglot import pretraining
@@ -69,13 +70,8 @@ def few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pretraining, "TRIALS_ON_THE_WAY", 10)
 
 
-def results(out: Path) -> dict[str, bytes]:
-    names = (
-        "embedder.safetensors",
-        "embeddings.safetensors",
-        "checkpoints/epoch-00004.safetensors",
-    )
-    return {name: (out / name).read_bytes() for name in names}
+def results(out: Path) -> dict[str, Any]:
+    return {name: each for name, each in bits(out).items() if name.endswith(".safetensors")}
 
 
 def rows(out: Path) -> list[dict[str, Any]]:

@@ -104,8 +104,8 @@ def _borrow(folder: Path, head: str, own: Path, common: Path, root: Path) -> dic
     """Make a repository without configuration; return an environment in which git sees no other."""
     for name in ("objects", "refs"):
         (folder / name).mkdir()
-    (folder / "HEAD").write_text(f"{head}\n")
-    (folder / "config").write_text(OUR_CONFIG)
+    (folder / "HEAD").write_text(f"{head}\n", encoding="utf-8")
+    (folder / "config").write_text(OUR_CONFIG, encoding="utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return kept | {
         "GIT_DIR": str(folder),
