@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from reinstate.analysis.documents import checked
 from reinstate.analysis.familiarity import FALSE_ALARMS, area, elimination, familiarity, hit_rates
-from reinstate.analysis.results import Scores, checked
+from reinstate.analysis.results import Scores
 from reinstate.evaluation import Record
 from reinstate.experiments.barcode_bandits import judge
 from reinstate.tasks.bandits import BanditTrace, BarcodeBandits

@@ -6,19 +6,20 @@ from typing import Any
 
 import pytest
 
+from reinstate.analysis.documents import checked, json_schema
 from reinstate.analysis.results import (
     CheckRow,
+    JudgedAgent,
     OverSeeds,
     Results,
-    checked,
-    json_schema,
+    Scores,
     read_results,
 )
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.errors import UserError
 
 HERE = Path("x.json")
-ONE: Any = {"mean": 1, "ci95": None, "per_seed": [1.0, None, [2]], "error": 1.5, "further": "field"}
+ONE: Any = {"mean": 1, "ci95": None, "per_seed": [1.0, None, 2], "error": 1.5, "further": "field"}
 
 
 def test_what_fits_is_returned_as_it_is() -> None:
@@ -29,7 +30,10 @@ def test_what_fits_is_returned_as_it_is() -> None:
     ("change", "problem"),
     [
         ({"mean": "high"}, "mean must be numbers, not 'high'"),
-        ({"per_seed": [1.0, [True]]}, "per_seed must be numbers, not"),
+        ({"per_seed": [1.0, True]}, "per_seed must be a list of numbers, in rows of equal length,"),
+        ({"per_seed": [[1.0], [1.0, 2.0]]}, "per_seed must be a list of numbers, in rows of equal"),
+        ({"per_seed": [[1.0], [[1.0]]]}, "per_seed must be a list of numbers, in rows of equal"),
+        ({"per_seed": 1.0}, "per_seed must be a list of numbers, in rows of equal length, not 1.0"),
         ({"error": []}, "error must be a number, not []"),
         ({"mean": {"a": 1}}, "mean must be numbers, not {'a': 1}"),
     ],
@@ -54,6 +58,53 @@ CHECK: Any = {
 }
 
 
+SCORES: Any = {"reward": {"mean": 1.0, "ci95": None, "per_seed": [1.0]}}
+
+
+@pytest.mark.parametrize(
+    ("scores", "problem"),
+    [
+        ({"theirs": [{"a": {"per_seed": [[1], 2]}}]}, "theirs[0].a.per_seed must be a list of num"),
+        ({"theirs": {"per_participant": {}}}, "theirs.per_participant must be a list of numbers"),
+    ],
+)
+def test_numbers_over_seeds_are_sound_wherever_they_are(scores: Any, problem: str) -> None:
+    assert checked(Scores, {**SCORES, "theirs": {"per_seed": [[1], [None]]}}, HERE)
+    with pytest.raises(UserError) as error:
+        checked(Scores, {**SCORES, **scores}, HERE)
+    assert f"({problem}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"mean": [1.0]}, "reward.mean must be a number, not [1.0]"),
+        ({"ci95": [1.0]}, "reward.ci95 must be two numbers, not [1.0]"),
+        ({"per_seed": [[1.0]]}, "reward.per_seed[0] must be a number, not [1.0]"),
+    ],
+)
+def test_the_reward_of_an_agent_that_was_judged_is_one_number(change: Any, problem: str) -> None:
+    assert checked(JudgedAgent, SCORES, HERE)
+    with pytest.raises(UserError) as error:
+        checked(JudgedAgent, {"reward": {**SCORES["reward"], **change}}, HERE)
+    assert f"({problem}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"p": 1.5}, "p must be from 0 to 1, not 1.5"),
+        ({"p": float("nan")}, "p must be from 0 to 1, not nan"),
+        ({"region": [1.0]}, "region must be two numbers, not [1.0]"),
+        ({"ci95": [None, 1.0]}, "ci95[0] must be a number, not None"),
+    ],
+)
+def test_a_claim_has_a_sound_p_and_region(change: Any, problem: str) -> None:
+    with pytest.raises(UserError) as error:
+        checked(CheckRow, {**CHECK, **change}, HERE)
+    assert f"({problem}" in str(error.value)
+
+
 def without(document: Any, field: str) -> Any:
     return {name: value for name, value in document.items() if name != field}
 
@@ -76,7 +127,8 @@ def test_there_are_three_verdicts() -> None:
 
 RESULTS: Any = {
     **dict.fromkeys(("version", "jax", "experiment", "preset", "command", "device"), "x"),
-    **{name: {} for name in ("settings", "seconds", "agents", "optimum", "baselines")},
+    **{name: {} for name in ("settings", "agents", "optimum", "baselines")},
+    "seconds": {"total": 1.0},
     "commit": None,
     "reference_lines": {},
     "checks": [CHECK],

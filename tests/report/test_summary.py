@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from reinstate.analysis.results import Summary, json_schema
+from reinstate.analysis.documents import json_schema
+from reinstate.analysis.results import Summary
 from reinstate.analysis.verdicts import with_verdicts
 from reinstate.report.whole_paper import summarise
 from report.recorded import small

@@ -1,44 +1,24 @@
 """What results documents hold: the one place that says so.
 
 `results.json` is a `Results`, `evaluation.json` a `Scores`, `summary.json` a `Summary`. Files may
-come from anywhere, so what is read is checked against these types (`checked`); `json_schema` makes
-a JSON Schema of them. Fields that a type does not name may be there too: experiments add scores of
-their own.
+come from anywhere, so what is read is checked against these types (`documents.checked`). Fields
+that a type does not name may be there too: experiments add scores of their own.
 """
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    NotRequired,
-    Required,
-    TypedDict,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, TypedDict, cast
+
+from reinstate.analysis.documents import (
+    Array,
+    Ends,
+    Numbers,
+    Pair,
+    Probability,
+    checked,
+    read_document,
 )
-
 from reinstate.errors import UserError
-from reinstate.files import read_json
-
-T = TypeVar("T")
-
-
-if TYPE_CHECKING:
-    Numbers = Any
-else:
-
-    class Numbers:
-        """A number, null where it is not known, or lists of these, however deep."""
-
 
 Verdict = Literal["supported", "contradicted", "undecided"]
 
@@ -48,7 +28,7 @@ class OverSeeds(TypedDict):
 
     mean: Numbers
     ci95: Numbers  # low and high end along the last axis; null for a single seed
-    per_seed: Numbers  # the seed is the first axis
+    per_seed: Array  # the seed is the first axis
     error: NotRequired[float | None]  # standard error of the mean from a finite evaluation alone
 
 
@@ -200,16 +180,39 @@ class AgentResults(Scores, total=False):
     recorded: dict[str, Any]  # by which program and command, of an agent joined from other results
 
 
+if TYPE_CHECKING:
+    Seconds = dict[str, float]
+    JudgedAgent = AgentResults
+else:
+
+    class Seconds(TypedDict):
+        """How long a reproduction took, and what of that each part."""
+
+        total: float
+
+    class Scalar(OverSeeds):
+        """A single number over seeds."""
+
+        mean: float
+        ci95: Pair | None  # null for a single seed
+        per_seed: list[float | None]
+
+    class JudgedAgent(AgentResults, total=False):
+        """A trained agent, judged by the rules of this version."""
+
+        reward: Required[Scalar]
+
+
 class CheckRow(TypedDict):
     """A claim, judged: see analysis/verdicts.py."""
 
     claim: str
     value: float  # mean over seeds, or the share of them
-    ci95: list[float] | None  # null for a single seed
-    region: list[float | None]  # low and high end of where the claim puts the value; null: open
+    ci95: Pair | None  # null for a single seed
+    region: Ends  # low and high end of where the claim puts the value; null: open
     bound: str  # the region in words
     seeds: int
-    p: float  # two-sided, against the region's end
+    p: Probability  # two-sided, against the region's end
     p_holm: NotRequired[float | None]  # adjusted over the paper's claims judged with it; ours: null
     verdict: NotRequired[Verdict]
     section: str  # of the paper
@@ -251,6 +254,8 @@ class Recorded(Provenance):
 class Results(Recorded):
     """An experiment from end to end: what `reinstate reproduce` leaves."""
 
+    agents: dict[str, JudgedAgent]  # type: ignore[misc]
+    seconds: Seconds  # type: ignore[misc]
     checks: list[CheckRow]
     alarms: list[str]  # what theory rules out and yet was measured: a bug, here or there
 
@@ -280,14 +285,6 @@ class Summary(TypedDict):
     experiments: dict[str, SummaryPart]
 
 
-def read_document(kind: type[T], path: Path, inside: Path | None = None) -> T:
-    """Read a file and check that it holds a document of this kind.
-
-    `inside` is the folder that the user named, if it is not the file: no link may lead out of it.
-    """
-    return checked(kind, read_json(path, inside), path)
-
-
 def results_file(path: Path) -> tuple[Path, Path | None]:
     """Return the results.json of a folder, and the folder; of a file, the file alone."""
     return (path / "results.json", path) if path.is_dir() else (path, None)
@@ -306,113 +303,3 @@ def read_results(path: Path) -> "Results":
             f" reinstate rejudge {file}"
         )
     return checked(Results, document, file)
-
-
-def checked(kind: type[T], value: Any, path: Path) -> T:
-    """Return the value if it is a document of this kind; a UserError names what is wrong."""
-    try:
-        schema = json_schema(kind)  # type: ignore[arg-type]
-        problem = _problem(schema, value, schema["$defs"])
-    except RecursionError:
-        problem = "it is nested too deep"
-    if problem:
-        said = " ".join(problem.split())[:200]
-        raise UserError(
-            f"{path} does not hold results of this program ({said}):"
-            " name what reinstate reproduce or train left"
-        )
-    found: T = value
-    return found
-
-
-_WORDS: dict[str, tuple[Any, str]] = {
-    "object": (Mapping, "an object"),
-    "array": (list, "a list"),
-    "string": (str, "text"),
-    "boolean": (bool, "true or false"),
-    "null": (NoneType, "nothing"),
-    "integer": (int, "a whole number"),
-    "number": ((int, float), "a number"),
-}
-
-
-def _problem(schema: Any, value: Any, definitions: Any, where: str = "") -> str | None:
-    """Say what is wrong with a value by a schema of `json_schema`, and where; None if nothing."""
-    if reference := schema.get("$ref"):
-        schema = definitions[reference.rpartition("/")[2]]
-    if options := schema.get("anyOf"):
-        problems = [_problem(each, value, definitions, where) for each in options]
-        words = schema.get("description")
-        unmet = _expected(words, value, where) if words else problems[0]
-        return None if None in problems else unmet
-    if "type" not in schema:
-        return None
-    types, words = _WORDS[schema["type"]]
-    if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
-        return _expected(words, value, where)
-    if value not in schema.get("enum", (value,)):
-        return _expected(" or ".join(schema["enum"]), value, where)
-    parts: Iterable[tuple[Any, Any, str]] = ()
-    if schema["type"] == "object":
-        for name in schema.get("required", ()):
-            if name not in value:
-                return f"{f'{where}.{name}'.lstrip('.')} is missing"
-        fields, others = schema.get("properties", {}), schema.get("additionalProperties", {})
-        parts = ((fields.get(n, others), each, f"{where}.{n}") for n, each in value.items())
-    elif schema["type"] == "array":
-        parts = ((schema["items"], each, f"{where}[{n}]") for n, each in enumerate(value))
-    found = (_problem(part, each, definitions, place) for part, each, place in parts)
-    return next((problem for problem in found if problem), None)
-
-
-def _expected(words: str, value: Any, where: str) -> str:
-    shown = " ".join(repr(value).split())
-    shown = shown if len(shown) <= 40 else f"{shown[:39]}…"
-    return f"{where.lstrip('.') or 'it'} must be {words}, not {shown}"
-
-
-@cache
-def json_schema(kind: Any) -> dict[str, Any]:
-    """Make a JSON Schema (2020-12) of a document's type."""
-    definitions: dict[str, Any] = {}
-    schema = _schema(kind, definitions)
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return {**head, **schema, "$defs": definitions}
-
-
-def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    plain, arguments = get_origin(kind) or kind, get_args(kind)
-    if plain in (Required, NotRequired):
-        return _schema(arguments[0], definitions)
-    if plain in (Union, UnionType):
-        return {"anyOf": [_schema(each, definitions) for each in arguments]}
-    if kind is Any:
-        return {}
-    if kind is Numbers:
-        numbers = {"$ref": "#/$defs/Numbers"}
-        kinds = [{"type": "number"}, {"type": "null"}, {"type": "array", "items": numbers}]
-        definitions["Numbers"] = {"description": "numbers", "anyOf": kinds}
-        return numbers
-    if is_typeddict(plain):
-        return _schema_of_fields(plain, definitions)
-    if plain is dict:
-        return {"type": "object", "additionalProperties": _schema(arguments[1], definitions)}
-    if plain is list:
-        return {"type": "array", "items": _schema(arguments[0], definitions)}
-    if plain is Literal:
-        return {"type": "string", "enum": list(arguments)}
-    names = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
-    return {"type": names[plain]}
-
-
-def _schema_of_fields(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    if kind.__name__ not in definitions:
-        definitions[kind.__name__] = {}  # in place before its fields: they may refer to it
-        types = get_type_hints(kind, include_extras=True)
-        definitions[kind.__name__] = {
-            "type": "object",
-            "description": (kind.__doc__ or "").partition("\n")[0],
-            "properties": {name: _schema(each, definitions) for name, each in types.items()},
-            "required": [name for name in types if name in kind.__required_keys__],
-        }
-    return {"$ref": f"#/$defs/{kind.__name__}"}

@@ -4,7 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from reinstate.analysis.results import Results, json_schema
+from reinstate.analysis.documents import json_schema
+from reinstate.analysis.results import Results
 
 
 @dataclass(frozen=True)

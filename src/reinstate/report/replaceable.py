@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from reinstate.analysis.results import read_document
+from reinstate.analysis.documents import read_document
 from reinstate.errors import UserError
 
 GENERATOR = b'<meta name="generator" content="reinstate report">'

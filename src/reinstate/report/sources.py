@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reinstate.analysis.documents import checked
 from reinstate.analysis.results import (
     AgentResults,
     MetricsRow,
     Results,
     Scores,
-    checked,
     read_results,
     results_file,
 )

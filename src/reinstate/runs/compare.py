@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reinstate.analysis.results import CheckRow, Summary, Verdict, checked, read_results
+from reinstate.analysis.documents import checked
+from reinstate.analysis.results import CheckRow, Summary, Verdict, read_results
 from reinstate.errors import UserError
 from reinstate.figures.numbers import at
 from reinstate.files import read_json

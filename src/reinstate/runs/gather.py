@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reinstate.analysis.results import CheckRow, Recorded, Scores, read_document
+from reinstate.analysis.documents import checked, read_document
+from reinstate.analysis.results import CheckRow, JudgedAgent, Recorded, Scores, results_file
 from reinstate.analysis.verdicts import with_verdicts
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
 from reinstate.experiments.memory_as_input import Rows, Scored, add_agents, checks, with_inputs
-from reinstate.files import read_json
 from reinstate.runs.provenance import provenance, repeatable
 from reinstate.runs.run import Run, open_run
 from reinstate.settings import completed, differences, to_dict
@@ -58,7 +58,9 @@ def judged(rows: Rows) -> list[CheckRow]:
 
 def _of_results(path: Path) -> _Source:
     """Read what `reproduce` left."""
-    found = read_document(Recorded, path / "results.json" if path.is_dir() else path)
+    file, inside = results_file(path)
+    found = read_document(Recorded, file, inside)
+    checked(dict[str, JudgedAgent], found["agents"], file)
     settings = completed(find_experiment(found["experiment"]).world, found["settings"])
     agents = {
         name: _scored(agent, repeatable(found["command"]), found["commit"], found["device"])
@@ -70,9 +72,9 @@ def _of_results(path: Path) -> _Source:
 def _of_run(path: Path) -> _Source:
     """Read a single run: its folder tells neither by which command nor on what it was made."""
     experiment, agent, own = open_run(path)
-    settings, saved = to_dict(own), read_json(path / "config.json")
+    settings, saved = to_dict(own), Run(path).read_saved()
     same = (n for n, p in experiment.presets.items() if not differences(to_dict(p), settings))
-    verdict = read_document(Scores, Run(path).evaluation_path)
+    verdict = read_document(JudgedAgent, Run(path).evaluation_path, path)
     scored = _scored(verdict, None, saved.get("commit"), None)
     return _Source(experiment.name, next(same, "own"), settings, {agent: scored}, {})
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypedDict
 
+from reinstate.analysis.documents import checked
 from reinstate.analysis.intervals import over_seeds, without_nan
-from reinstate.analysis.results import JudgedBy, Recorded, Results, checked
+from reinstate.analysis.results import JudgedBy, Recorded, Results
 from reinstate.choices.documents import per_participant
 from reinstate.choices.participants import t_test
 from reinstate.choices.stay import over_each_cell
