@@ -236,12 +236,18 @@ class _File(io.FileIO):
         faults._paths[self.fileno()] = path
 
     def write(self, content: Any) -> int:
-        write = super().write
         half = content[: len(content) // 2]
         written: int = self.faults.do(
-            "write", self.path, lambda: write(content), lambda: write(half)
+            "write", self.path, lambda: self._write(content), lambda: self._write(half)
         )
         return written
+
+    def _write(self, content: Any) -> int:
+        """Write all of it, or raise, as a file with a buffer does."""
+        left = memoryview(content)
+        while left:
+            left = left[super().write(left) :]
+        return len(content)
 
     def close(self) -> None:
         if not self.closed:

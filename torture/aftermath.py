@@ -1,6 +1,7 @@
 """After a disturbance: does the same command go on to the same bits, and lose nothing?"""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from torture.forked import HUNG, Ended, takes_resume
 TROUBLE = ("lost", "stuck", "differing", "leftovers", "tracebacks")
 INPUTS = ("choices.csv", "results")  # what commands read
 CIVIL = (0, 2, 130)  # exit statuses of the command's own
+# Python loses a Ctrl-C that comes while it collects garbage, and says so: another has to follow.
+IGNORED = re.compile(r"Exception ignored in: .*?\nTraceback.*?\nKeyboardInterrupt: ?\n", re.DOTALL)
 
 Trouble = dict[str, str]  # kind of trouble → what
 Run = Callable[[str, bool], Ended]
@@ -31,7 +34,7 @@ def finish(name: str, first: Ended, wanted: dict[str, Any], run: Run) -> Trouble
     last = go_on(name, run)
     found = trained(out)
     again = [each for each, rows in saved.items() if found.get(each, [])[: len(rows)] != rows]
-    wrong = different(wanted, bits(out))
+    wrong = _different(wanted, out)
     # It is no trouble to be told that the work is done.
     stuck = last.status != 0 and (bool(wrong) or last.status != 2)
     others = {*os.listdir()} - {"out", *INPUTS}
@@ -45,9 +48,16 @@ def finish(name: str, first: Ended, wanted: dict[str, Any], run: Run) -> Trouble
     return {kind: text for kind, text in trouble.items() if text}
 
 
+def _different(wanted: dict[str, Any], out: Path) -> list[str]:
+    try:
+        return different(wanted, bits(out))
+    except ValueError as error:
+        return [f"unreadable: {error}"]
+
+
 def uncivil(ended: Ended) -> str:
     """Say what a process did other than succeed, say in one line why not, or die of a signal."""
-    if ended.status == HUNG or "Traceback" in ended.said:
+    if ended.status == HUNG or "Traceback" in IGNORED.sub("", ended.said):
         return ended.said[-2000:]
     if ended.status < 0 or ended.status in CIVIL:
         return ""

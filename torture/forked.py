@@ -21,6 +21,7 @@ from faults import Faults
 from reinstate import cli
 
 PATIENCE = 60.0  # seconds; the slowest of these commands takes a tenth of one
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 HUNG = -1000  # in place of an exit status
 LOG = Path("..") / "said.txt"  # outside of the folder that commands work in
 
@@ -100,10 +101,11 @@ def clear() -> None:
 
 def run(name: str, resume: bool = False, mode: str = "", at: int = 0) -> Ended:
     """Run a command in a process of its own, in which one operation may be disturbed."""
-    limit = 50 * at + 10_000
 
     def act() -> int:
-        with Faults(Path.cwd(), mode, at, die=die, limit=limit):
+        if not mode:
+            return cli.main(line_of(name, resume))
+        with Faults(Path.cwd(), mode, at, die=die):
             return cli.main(line_of(name, resume))
 
     return wait(fork(act))
@@ -117,8 +119,10 @@ def fork(act: Callable[[], int], log: Path = LOG) -> int:
     """Start a process that does something, writes to a file and exits; return its number."""
     sys.stdout.flush()
     sys.stderr.flush()
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until the new process is ready for them
     pid = os.fork()
     if pid:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         return pid
     status = 70
     try:
@@ -127,6 +131,7 @@ def fork(act: Callable[[], int], log: Path = LOG) -> int:
         os.dup2(file, 2)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         status = act()
         sys.stdout.flush()
         sys.stderr.flush()

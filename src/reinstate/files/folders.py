@@ -69,10 +69,10 @@ def new_folder(out: Path, advice: str) -> Iterator[Path]:
     made, place = _make(out.parent), beside(out)
     try:
         _remove(place)
-        place.mkdir()
-        yield place
+        with locked(place):  # so that it is noticed if somebody removes it
+            yield place
         if out.exists():
-            _remove(out)  # empty, but for what a killed process left
+            _vacate(out, advice)
         place.rename(out)
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror or error}") from None
@@ -81,6 +81,16 @@ def new_folder(out: Path, advice: str) -> Iterator[Path]:
         with suppress(OSError):
             for each in made:
                 each.rmdir()
+
+
+def _vacate(folder: Path, advice: str) -> None:
+    """Remove a folder that is empty, but for what a killed process left, and that nobody holds."""
+    with locked(folder):
+        require_empty(folder, advice)  # still: somebody may have filled it in the meantime
+    for name in INNER:
+        with suppress(OSError):
+            (folder / name).rmdir()
+    folder.rmdir()
 
 
 def require_kept(path: Path) -> None:
@@ -120,7 +130,8 @@ def _held_above(here: Path) -> list[Path]:
 
 def sweep(folder: Path) -> None:
     """Remove what a killed process of ours was writing in a folder that is held now."""
-    for each in (folder, *(folder / name for name in INNER)):
+    inner = (folder / name for name in INNER)
+    for each in (folder, *(path for path in inner if not path.is_symlink())):
         for path in leftovers(each):
             _remove(path)
 
@@ -204,9 +215,11 @@ def _acquire(folder: Path, key: Path) -> int:
 
 
 def _release(folder: Path, descriptor: int) -> None:
-    if _is_file(folder / LOCK, descriptor):
-        with suppress(OSError):
-            (folder / LOCK).unlink()  # before it is let go: who waits for it looks again
+    path = folder / LOCK
+    for _ in range(2):  # a disk may fail once
+        if _is_file(path, descriptor):
+            with suppress(OSError):
+                path.unlink()  # before it is let go: who waits for it looks again
     os.close(descriptor)
 
 
