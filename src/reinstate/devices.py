@@ -37,8 +37,7 @@ def over_seeds(
     (five seeds, four devices: 2 + 2 + 1), seeds are repeated and the repetitions cut off again.
     """
     available = jax.local_devices() if devices is None else list(devices)
-    per_device = -(-num_seeds // len(available))
-    count = -(-num_seeds // per_device)
+    count, per_device = _division(num_seeds, len(available))
     mesh = Mesh(np.array(available[:count]), ("seeds",))
     spec = PartitionSpec("seeds")
     spread = jax.shard_map(
@@ -57,18 +56,35 @@ def over_seeds(
     return jax.jit(padded, in_shardings=everywhere, out_shardings=everywhere)
 
 
+def _division(num_seeds: int, num_devices: int) -> tuple[int, int]:
+    """Return how many devices share the seeds, and how many of them each gets at most."""
+    per_device = -(-num_seeds // num_devices)
+    return -(-num_seeds // per_device), per_device
+
+
 def describe() -> str:
     """Name the kind and number of devices, for records."""
     devices = jax.local_devices()
     return f"{devices[0].device_kind} × {len(devices)}"
 
 
-def elsewhere(recorded: str | None) -> str | None:
-    """Say what it means to continue, on the devices here, what began on others; None if nothing."""
+def elsewhere(recorded: str | None, num_seeds: int) -> str | None:
+    """Say what it means to continue, on the devices here, what began on others; None if nothing.
+
+    The compiled program depends on how many seeds share a device, and with it the order in which
+    numbers are rounded. Where seeds are divided alike it is the same program.
+    """
     here = describe()
     if recorded is None or recorded == here:
         return None
-    kind, _, count = recorded.rpartition(" × ")
-    same_kind = kind == here.rpartition(" × ")[0]
+    (kind, count), (kind_here, count_here) = _parts(recorded), _parts(here)
+    same_kind = kind == kind_here and count > 0
+    if same_kind and _division(num_seeds, count) == _division(num_seeds, count_here):
+        return None
     fix = f"; {VARIABLE}={count} computes the same" if same_kind and kind == "cpu" else ""
     return f"this began on {recorded} and goes on with {here}: equal but for rounding{fix}"
+
+
+def _parts(described: str) -> tuple[str, int]:
+    kind, _, count = described.rpartition(" × ")
+    return kind, int(count) if count.isdecimal() and len(count) < 10 else 0

@@ -1,7 +1,8 @@
 """What training carries, in files: exact, with a checksum, and with the metrics that led there.
 
-A checkpoint holds everything that training goes on from, and the rows of metrics.jsonl up to it. A
-file of weights holds what an agent is judged by, and nothing else. Both say the epoch they are of.
+A checkpoint holds everything that training goes on from, and the last rows of metrics.jsonl up to
+it. A file of weights holds what an agent is judged by, and nothing else. Both say the epoch they
+are of.
 """
 
 import json
@@ -21,7 +22,10 @@ CHECKPOINT = "reinstate-checkpoint-2"
 WEIGHTS = "reinstate-weights-2"
 # Of earlier versions: they name an epoch alone, and have no checksum.
 OLD_CHECKPOINT, OLD_WEIGHTS = "reinstate-checkpoint-1", "reinstate-weights-1"
-METRICS = "metrics.jsonl"  # the rows, as the bytes of that file
+METRICS = "metrics.jsonl"  # the last rows, as the bytes of that file
+# Of a longer run a checkpoint carries the last rows alone, and the file beside it has the rest:
+# with all of them, what is written would grow with the square of the epochs.
+CARRIED = 500
 LARGEST_METRICS = 1_000_000_000  # bytes
 
 Row = dict[str, Any]  # a line of metrics.jsonl
@@ -32,13 +36,13 @@ class Checkpoint(NamedTuple):
 
     state: Any
     epoch: int
-    rows: list[Row] | None  # None in those of earlier versions
+    rows: list[Row] | None  # the last ones; None in those of earlier versions
 
 
 def write_checkpoint(path: Path, state: Any, epoch: int, rows: Sequence[Row]) -> None:
     """Write everything that training goes on from after an epoch."""
     arrays = {name: np.asarray(_raw(leaf)) for name, leaf in leaves(state).items()}
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    lines = "".join(json.dumps(row) + "\n" for row in rows[-CARRIED:])
     arrays[METRICS] = np.frombuffer(lines.encode(), np.uint8)
     _write(path, arrays, CHECKPOINT, epoch)
 

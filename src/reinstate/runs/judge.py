@@ -87,17 +87,23 @@ class Evaluator:
 
     def judge_run(self, run: Run, state: TrainState) -> Scores:
         """Judge a trained run, and its weights at the experiment's milestones."""
-        verdict, found = self.verdict(state), run.milestones()
-        wanted = milestone_epochs(self.experiment, self.settings.learner.epochs)
-        # Runs of earlier versions have checkpoints near them; weights alone come without any.
-        epochs = {min(found, key=lambda epoch: abs(epoch - aim)) for aim in wanted if found}
-        milestones = []
-        for epoch in sorted(epochs):
-            scores = self.scores(self.record(self.load(run, found[epoch])))
+        verdict, milestones = self.verdict(state), []
+        for epoch, file in self._milestones(run).items():
+            scores = self.scores(self.record(self.load(run, file)))
             milestones.append({"epoch": epoch, **self.experiment.milestone_scores(scores)})
         if milestones:
             verdict["milestones"] = milestones
         return verdict
+
+    def _milestones(self, run: Run) -> dict[int, Path]:
+        """Return the files to be judged as well: none of a run that has its weights alone."""
+        found = run.milestones()
+        wanted = sorted(milestone_epochs(self.experiment, self.settings.learner.epochs))
+        if run.format > 1:
+            return {epoch: found[epoch] for epoch in wanted if epoch in found}
+        found |= run.checkpoints()  # earlier versions kept every one, and judged those near by
+        near = {min(found, key=lambda epoch: abs(epoch - aim)) for aim in wanted if found}
+        return {epoch: found[epoch] for epoch in sorted(near)}
 
     def load(self, run: Run, checkpoint: Path | None = None) -> TrainState:
         """Load a run's trained state, from its last checkpoint or the file named."""

@@ -106,7 +106,7 @@ class RunWork(Work[S, M]):
         require_kept(keep)
         self.run, self.reporter, self.label, self.epochs = run, reporter, label, epochs
         self.checkpoint_every, self.keep = checkpoint_every, keep
-        self.state, self.done, self.rows = restore(run, init, reporter)
+        self.state, self.done, self.rows = restore(run, init, reporter, len(self.seeds) or 1)
 
     @abstractmethod
     def broken(self, metrics: M, new: S, before: S) -> str | None:
@@ -163,7 +163,9 @@ def require_kept(keep: int) -> None:
         )
 
 
-def restore(run: Run, init: Callable[[], S], reporter: Reporter) -> tuple[S, int, list[Row]]:
+def restore(
+    run: Run, init: Callable[[], S], reporter: Reporter, num_seeds: int
+) -> tuple[S, int, list[Row]]:
     """Return the state to train on from, the epoch it is of, and the metrics of the epochs before.
 
     A damaged checkpoint is named and passed over: what was trained since the one before it is
@@ -176,9 +178,10 @@ def restore(run: Run, init: Callable[[], S], reporter: Reporter) -> tuple[S, int
         except Damaged as error:
             reporter.note(f"passing over a damaged checkpoint: {error}")
             continue
-        rows = _older_rows(run, epoch, reporter) if rows is None else rows
+        rows = _whole(run, epoch, rows, reporter)
         run.write_metrics(rows)  # drops what came after the checkpoint: it is trained again
-        if run.exists and (note := devices.elsewhere(run.read_saved().get("device"))):
+        began = run.read_saved().get("device") if run.exists else None
+        if note := devices.elsewhere(began, num_seeds):
             reporter.note(f"{run.path}: {note}")
         return state, epoch, rows
     if run.metrics_path.exists():
@@ -186,9 +189,14 @@ def restore(run: Run, init: Callable[[], S], reporter: Reporter) -> tuple[S, int
     return init(), 0, []
 
 
-def _older_rows(run: Run, epoch: int, reporter: Reporter) -> list[Row]:
-    """Read the metrics of a run whose checkpoints do not carry them."""
-    rows = run.read_metrics(epoch)
+def _whole(run: Run, epoch: int, carried: list[Row] | None, reporter: Reporter) -> list[Row]:
+    """Put the metrics that a checkpoint does not carry before those that it does, from the file.
+
+    Checkpoints of earlier versions carry none.
+    """
+    first = carried[0]["epoch"] if carried else epoch + 1
+    filed = {row["epoch"]: row for row in run.read_metrics(first - 1)} if first > 1 else {}
+    rows = [*(filed[each] for each in sorted(filed)), *(carried or ())]
     if not rows or rows[-1]["epoch"] != epoch:
         raise UserError(
             f"{run.metrics_path} lacks epoch {epoch}: restore it, or delete {run.last_checkpoint()}"

@@ -88,6 +88,11 @@ class Run:
             )
         return saved
 
+    @property
+    def format(self) -> int:
+        """The version of the folder."""
+        return int(self.read_saved()["format"]) if self.exists else FORMAT
+
     def read_config(self) -> dict[str, Any]:
         """Read what was asked for."""
         config: dict[str, Any] = self.read_saved()["config"]
@@ -135,11 +140,8 @@ class Run:
         write_weights(self.path / "milestones" / _name(epoch), params, epoch)
 
     def milestones(self) -> dict[int, Path]:
-        """Epoch → file with the weights then, in order.
-
-        Runs of earlier versions have no milestones, but kept every checkpoint.
-        """
-        return dict(sorted({**self.checkpoints(), **_epochs(self.path / "milestones")}.items()))
+        """Epoch → file with the weights then, in order."""
+        return _epochs(self.path / "milestones")
 
     @property
     def weights_path(self) -> Path:

@@ -71,7 +71,7 @@ def train(
             return _trained(AgentWork(agent, settings, Run(Path(folder)), reporter, **how), track)
     with locked(run.path):
         claim(run, agent, settings)
-        if run.read_saved()["format"] == 1:
+        if run.format == 1:
             how["keep"] = 0  # its early checkpoints are its milestones
         return _trained(AgentWork(agent, settings, run, reporter, **how), track)
 
