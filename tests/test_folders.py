@@ -224,7 +224,10 @@ def fill(out: Path) -> None:
 
 def test_a_folder_filled_in_the_meantime_is_not_replaced(tmp_path: Path) -> None:
     out = tmp_path / "fit"
-    with pytest.raises(UserError, match="not empty"), new_folder(out, "choose another") as place:
+    with (
+        pytest.raises(UserError, match="empty: choose"),
+        new_folder(out, "choose another") as place,
+    ):
         write_atomically(place / "one", b"1")
         fill(out)
     assert contents(tmp_path) == {str(out / "theirs"): b"theirs"}
