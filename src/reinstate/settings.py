@@ -17,6 +17,7 @@ W = TypeVar("W", bound=World)
 M = TypeVar("M", bound=Memory)
 
 MAX_SEED = LARGEST_COUNT
+LONGEST = 100  # characters of a value in a message
 KIND = "kind"  # under this name a memory that is no DND says what it is
 
 
@@ -93,11 +94,11 @@ def from_dict(kind: Any, values: Any, where: str = "settings") -> Any:
     types = get_type_hints(plain)
     meant = dict(zip(getattr(plain, "__parameters__", ()), get_args(kind), strict=True))
     if not isinstance(values, Mapping):
-        raise UserError(f"{where} must be an object, not {values!r}")
+        raise UserError(f"{where} must be an object, not {_short(repr(values))}")
     names = {f.name for f in dataclasses.fields(plain)}
     for problem, odd in (("unknown", values.keys() - names), ("missing", names - values.keys())):
         if odd:
-            raise UserError(f"{where} has {problem} fields: {', '.join(sorted(odd))}")
+            raise UserError(f"{where} has {problem} fields: {_short(', '.join(sorted(odd)))}")
     return plain(
         **{
             name: _value(meant.get(types[name], types[name]), values[name], f"{where}.{name}")
@@ -131,10 +132,10 @@ def _memory_kind(values: Any) -> Any:
     name = memory.get(KIND) if isinstance(memory, Mapping) else None
     if name is None:
         return DND
-    if name not in MEMORIES:
+    if not isinstance(name, str) or name not in MEMORIES:
         raise UserError(
-            f"these settings have a memory {name!r} that is not known here: install the package"
-            " that brings it, or import the module that registers it"
+            f"these settings have a memory {_short(repr(name))} that is not known here:"
+            " install the package that brings it, or import the module that registers it"
         )
     return MEMORIES.find(name)
 
@@ -162,10 +163,17 @@ def _value(kind: Any, value: Any, where: str) -> Any:
     if kind is float and type(value) is int:
         return float(value)
     if get_origin(kind) is Literal and value not in get_args(kind):
-        raise UserError(f"{where} must be one of {', '.join(get_args(kind))}, not {value!r}")
+        raise UserError(
+            f"{where} must be one of {', '.join(get_args(kind))}, not {_short(repr(value))}"
+        )
     if kind in (int, float, bool, str) and type(value) is not kind:
-        raise UserError(f"{where} must be {kind.__name__}, not {value!r}")
+        raise UserError(f"{where} must be {kind.__name__}, not {_short(repr(value))}")
     return value
+
+
+def _short(text: str) -> str:
+    """Cut what a file says to what a message has room for."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> list[str]:
@@ -176,5 +184,5 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             found += differences(a, b, f"{prefix}{name}.")
         elif a != b:
-            found.append(f"{prefix}{name}: {a} → {b}")
+            found.append(f"{prefix}{name}: {_short(str(a))} → {_short(str(b))}")
     return found

@@ -14,6 +14,7 @@ from reinstate.cli import pretrain as commands_pretrain
 from reinstate.files import write_json
 from reinstate.omniglot import pretraining
 from reinstate.omniglot.archives import VARIABLE
+from reinstate.omniglot.embedder import packaged_file
 from reinstate.omniglot.images import SPLITS
 from reinstate.omniglot.pretraining import PRESETS
 from reinstate.runs.progress import Reporter
@@ -27,6 +28,7 @@ OPTIONS = (
     " --distortion.scale 0 --distortion.shear 0 --distortion.shift 0"
 )
 LINE = f"pretrain omniglot --images images {OPTIONS}"
+SHIPPED_CARD = json.loads(packaged_file("card.json").read_text())
 
 
 @cache
@@ -132,16 +134,17 @@ def test_where_images_come_from(
 
     def trained(settings: Any, drawn: Any, out: Path, *_: Any) -> None:
         asked.append((len(drawn.background), len(drawn.evaluation), len(drawn.runs)))
-        write_json(out / "card.json", {"epochs": settings.epochs})
+        write_json(out / "card.json", {**SHIPPED_CARD, "epochs": settings.epochs})
 
     monkeypatch.setattr(commands_pretrain, "pretrain", trained)
     monkeypatch.setattr(commands_pretrain, "download", lambda to, _: asked.append(to))
     said = command("pretrain omniglot --images images --download --json --epochs 7 --out a")
-    assert said.code == 0 and json.loads(said.out) == {"run": "a", "epochs": 7}
+    assert said.code == 0 and json.loads(said.out) == {"run": "a", **SHIPPED_CARD, "epochs": 7}
     assert asked == [Path("images"), (20, 20, 2)]
     monkeypatch.setenv(VARIABLE, str(images.rename(images.with_name("elsewhere"))))
     said = command("pretrain omniglot --json --preset plain")
-    assert json.loads(said.out) == {"run": "runs/omniglot-plain", "epochs": PRESETS["plain"].epochs}
+    found = json.loads(said.out)
+    assert (found["run"], found["epochs"]) == ("runs/omniglot-plain", PRESETS["plain"].epochs)
     assert asked[2:] == [(20, 20, 2)]
 
 

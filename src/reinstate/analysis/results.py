@@ -241,6 +241,7 @@ class Recorded(Provenance):
     experiment: str
     preset: str
     command: str
+    date: NotRequired[str]  # on which it was finished, in UTC
     device: str
     settings: dict[str, Any]
     seconds: dict[str, float]
@@ -254,8 +255,8 @@ class Recorded(Provenance):
 class Results(Recorded):
     """An experiment from end to end: what `reinstate reproduce` leaves."""
 
-    agents: dict[str, JudgedAgent]  # type: ignore[misc]
-    seconds: Seconds  # type: ignore[misc]
+    agents: dict[str, JudgedAgent]
+    seconds: Seconds
     checks: list[CheckRow]
     alarms: list[str]  # what theory rules out and yet was measured: a bug, here or there
 

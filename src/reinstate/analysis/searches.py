@@ -1,8 +1,27 @@
 """What `search.json` holds: a `SearchDocument`, or a `StudyDocument` of several searches."""
 
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from reinstate.analysis.results import Provenance
+
+if TYPE_CHECKING:
+    Setting = dict[str, float]
+    SearchSeconds = dict[str, float]
+else:
+
+    class Setting(TypedDict):
+        """The hyper-parameters that are searched."""
+
+        learning_rate: float
+        entropy_cost: float
+        discount: float
+        value_cost: float
+
+    class SearchSeconds(TypedDict):
+        """How long a search took."""
+
+        compile: float
+        train: float
 
 
 class Score(TypedDict):
@@ -17,7 +36,7 @@ class Trial(TypedDict):
 
     number: int
     round: int
-    setting: dict[str, float]  # by hyper-parameter
+    setting: Setting  # by hyper-parameter
     agents: dict[str, Score]
 
 
@@ -39,8 +58,10 @@ class Standing(TypedDict):
 
 
 class Best(Score):
+    """The best trial of the agent that was searched for."""
+
     number: int
-    setting: dict[str, float]
+    setting: Setting
     options: str  # of the command
 
 
@@ -63,7 +84,7 @@ class SearchDocument(Document):
     """A search: every trial, the best, and where the preset stands."""
 
     rounds: int
-    seconds: dict[str, float]
+    seconds: SearchSeconds
     trials: list[Trial]
     best: Best | None  # null where no setting stayed finite
     standing: dict[str, Standing]  # by agent

@@ -1,14 +1,16 @@
 """Which column of a table is which: our names, other people's, and what may be left out."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import numpy as np
 
 from reinstate.choices.columns import Column, Origin
-from reinstate.errors import UserError, nearest
+from reinstate.errors import UserError, nearest, one_line
 
 COLUMNS = ("participant", "session", "episode", "cued", "cue_episode", "action", "state", "reward")
 SECOND_CHOICE = "second_choice"  # of four options, two per state: serves where there is no state
+SHOWN = 50  # of a table's columns, in a message
 KNOWN = (*COLUMNS, SECOND_CHOICE)
 REQUIRED = ("participant", "action", "state", "reward")
 ABSENT = {"session": "1", "cue_episode": ""}  # what each row then has
@@ -60,7 +62,8 @@ def _lacking(
     ]
     free = [name for name in there if name not in taken]
     such = origin.option("columns", dict(_guesses(missing, free)))
-    has = ", ".join(there) or "none"
+    has = one_line(", ".join(islice(there, SHOWN)) or "none")
+    has += " and others" if len(there) > SHOWN else ""
     return (
         f"{origin.name} has no column {' or '.join(told)}: it has {has};"
         f" say which are meant, such as {such}"

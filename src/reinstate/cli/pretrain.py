@@ -10,11 +10,11 @@ from reinstate.cli.parsing import peek
 from reinstate.cli.shared import Flag, Verb, shown
 from reinstate.cli.tables import print_table, say, say_next
 from reinstate.errors import UserError, nearest
-from reinstate.files import read_json, require_empty
+from reinstate.files import require_empty
 from reinstate.omniglot import size
 from reinstate.omniglot.download import download
 from reinstate.omniglot.images import load_drawings, load_one_shot_runs
-from reinstate.omniglot.pretraining import PRESETS, Drawn, pretrain
+from reinstate.omniglot.pretraining import PRESETS, Drawn, pretrain, read_card
 from reinstate.omniglot.teaching import Pretraining
 from reinstate.runs.progress import Reporter
 
@@ -58,7 +58,7 @@ class Pretrain(Verb):
         )
         drawn = Drawn(background, evaluation, load_one_shot_runs(self.images))
         pretrain(self.settings, drawn, self.out, reporter, self.resume, command)
-        return {"run": str(self.out), **read_json(self.out / "card.json")}
+        return {"run": str(self.out), **read_card(self.out / "card.json")}
 
     def show(self, result: Any) -> None:
         print_card(result)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reinstate.errors import UserError
+from reinstate.files.reading import real
 
 LOCK = ".lock"
 LEFTOVER = re.compile(r"\.(.*\.)?(\d+)\.tmp")  # the process that wrote it is in the name
@@ -43,7 +44,7 @@ def locked(folder: Path) -> Iterator[None]:
 
     The folder is made if there is none, and goes again if nothing was put into it.
     """
-    key = folder.resolve()
+    key = real(folder)
     if key in _held and _held[key].thread == threading.get_ident():
         yield  # further in, in the same work
         return
@@ -95,7 +96,7 @@ def _vacate(folder: Path, advice: str) -> None:
 
 def require_kept(path: Path) -> None:
     """Refuse to write into a held folder that somebody has removed: half of it would be made."""
-    for folder in _held_above(path.resolve()):
+    for folder in _held_above(real(path)):
         if not _is_file(folder / LOCK, _held[folder].descriptor):
             raise UserError(
                 f"{folder} was removed or moved while it was in use: repeat the command, which"
@@ -105,12 +106,12 @@ def require_kept(path: Path) -> None:
 
 def is_held(path: Path) -> bool:
     """Tell whether this process holds a folder that a path lies in."""
-    return bool(_held_above(path.resolve()))
+    return bool(_held_above(real(path)))
 
 
 def make_parents(path: Path) -> None:
     """Make the folders that a file goes into, but none that is held: that one was removed."""
-    here = path.resolve()
+    here = real(path)
     held = _held_above(here)
     if not held:
         path.parent.mkdir(parents=True, exist_ok=True)

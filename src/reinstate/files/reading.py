@@ -41,8 +41,13 @@ def require_regular(path: Path, found: os.stat_result, limit: int) -> None:
 
 def require_inside(path: Path, folder: Path | None) -> None:
     """Refuse a path that leads out of a folder."""
-    if folder is not None and folder.resolve() not in path.resolve().parents:
+    if folder is not None and real(folder) not in real(path).parents:
         raise UserError(f"{path} is a link that leads out of {folder}: put the file itself there")
+
+
+def real(path: Path) -> Path:
+    """Follow links to the end; `Path.resolve` raises an error of its own where they never end."""
+    return Path(os.path.realpath(path))
 
 
 def _too_large(path: Path, limit: int) -> str:

@@ -22,6 +22,7 @@ from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import Choices
 from reinstate.choices.participants import require_model
 from reinstate.choices.posterior import Posterior, save_draws
+from reinstate.choices.saved import checked_design, checked_fit
 from reinstate.choices.simulated import RATES, Design, design_of, recovery, simulate
 from reinstate.choices.summary import summary
 from reinstate.choices.tables import COLUMNS, ChoiceTable, read_choices
@@ -196,10 +197,10 @@ def save_fit(document: ChoiceFit, out: Path, label: str = "participants") -> Non
 def read_fit(path: str | Path) -> ChoiceFit:
     """Read the fit.json of a folder, or a file of that kind."""
     file = Path(path) / "fit.json" if Path(path).is_dir() else Path(path)
-    document = read_json(file)
+    document = read_json(file, Path(path) if Path(path).is_dir() else None)
     if not isinstance(document, dict) or not {"model", "data", "group", "stay"} <= document.keys():
         raise UserError(f"{file} is no fit of choices: name what reinstate fit-choices left")
-    return cast(ChoiceFit, document)
+    return checked_fit(document, file)
 
 
 def _is_fit(path: Path) -> bool:
@@ -209,10 +210,7 @@ def _is_fit(path: Path) -> bool:
 def read_design(path: str | Path) -> Design:
     """Take the design of a table of choices, or of the folder of its fit."""
     if _is_fit(Path(path)):
-        design = read_fit(path)["data"].get("design")
-        if not isinstance(design, dict) or design.keys() != {*Design._fields}:
-            raise UserError(f"{path} is of an earlier version: name the table, or fit it again")
-        return Design(**design)
+        return checked_design(read_fit(path)["data"].get("design"), Path(path))
     return design_of(read_choices(path).choices)
 
 

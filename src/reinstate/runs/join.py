@@ -22,7 +22,7 @@ def join(first: Path, second: Path) -> Results:
     # One that was joined before says itself where it is from.
     added = {name: {"recorded": own, **agent} for name, agent in two["agents"].items()}
     measured: Any = {**one, "agents": {**one["agents"], **added}}
-    return rejudge(measured)
+    return rejudge(measured, second)
 
 
 def _require_comparable(first: Path, one: Results, second: Path, two: Results) -> None:

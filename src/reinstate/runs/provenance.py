@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,9 +28,17 @@ def provenance() -> Provenance:
     return {"version": version("reinstate"), "commit": commit(), "jax": jax.__version__}
 
 
+def today() -> str:
+    """Return the date in UTC, as 2018-07-10."""
+    return datetime.now(UTC).date().isoformat()
+
+
 def repeatable(command: str) -> str:
     """Strip from a recorded command where its files went, and that it was continued."""
-    words = shlex.split(command)
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a file's: quotes that never close, say
+        return command
     if "--out" in words:
         at = words.index("--out")
         del words[at : at + 2]

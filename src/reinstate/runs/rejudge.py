@@ -4,17 +4,18 @@ What was measured stays as it is. Optima, intervals, shares of ceilings and verd
 rules of this version, which may not be those of the version that recorded them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 
 from reinstate.analysis.documents import checked
 from reinstate.analysis.intervals import over_seeds, without_nan
-from reinstate.analysis.results import JudgedBy, Recorded, Results
+from reinstate.analysis.results import JudgedBy, Recorded, Results, results_file
 from reinstate.choices.documents import per_participant
 from reinstate.choices.participants import t_test
 from reinstate.choices.stay import over_each_cell
-from reinstate.errors import UserError
+from reinstate.errors import UserError, one_line
 from reinstate.experiments import find_experiment
 from reinstate.experiments.memory_as_input import Rows
 from reinstate.files import read_json, write_json
@@ -22,6 +23,8 @@ from reinstate.runs.gather import judged
 from reinstate.runs.provenance import provenance
 from reinstate.runs.reproduce import conclude, draw, if_solvable, optimum_of
 from reinstate.settings import completed, from_dict
+
+T = TypeVar("T")
 
 RENAMED = {"leave_one_out": "without"}  # names of earlier versions
 
@@ -37,8 +40,8 @@ def rejudge_file(path: Path) -> Mapping[str, Any]:
 
     A file of any other name is rewritten alone: figures have the names of a reproduction's.
     """
-    file = path / "results.json" if path.is_dir() else path
-    document: Any = read_json(file)
+    file, inside = results_file(path)
+    document: Any = read_json(file, inside)
     if isinstance(document, dict) and "totals" in document:
         raise UserError(
             f"{file} only sums other results up: rejudge those, and make it again with"
@@ -46,9 +49,9 @@ def rejudge_file(path: Path) -> Mapping[str, Any]:
         )
     if isinstance(document, dict) and "experiments" in document:
         checked(_Inputs, document, file)
-        document = _rejudge_inputs(document)
+        document = as_recorded(file, partial(_rejudge_inputs, document))
     else:
-        document = rejudge(checked(Recorded, document, file))
+        document = rejudge(checked(Recorded, document, file), file)
     if file.name == "results.json":
         draw(find_experiment(document["experiment"]), document, file.parent)
     write_json(file, document)  # last, as in a reproduction
@@ -67,22 +70,36 @@ def _judge() -> JudgedBy:
     return {"version": program["version"], "commit": program["commit"]}
 
 
-def rejudge(measured: Recorded) -> Results:
+def rejudge(measured: Recorded, file: Path = Path("results.json")) -> Results:
     """Return the same results with this version's optima, intervals, verdicts, and its name."""
     experiment = find_experiment(measured["experiment"])
     # Of the settings the task alone matters: an earlier version may have had others beside it.
     known = completed(experiment.world, measured["settings"]).get("task")
     task = from_dict(experiment.world, known, "settings.task")
-    return conclude(
-        experiment,
-        {
-            **measured,
-            "agents": _renewed(measured["agents"]),
-            "baselines": _renewed(measured["baselines"]),
-            "optimum": if_solvable(lambda: optimum_of(experiment, task)),
-            "rejudged": _judge(),
-        },
-    )
+    optimum = if_solvable(lambda: optimum_of(experiment, task))
+
+    def again() -> Results:
+        renewed: Any = {name: _renewed(measured[name]) for name in ("agents", "baselines")}
+        new: Any = {**measured, **renewed, "optimum": optimum, "rejudged": _judge()}
+        return conclude(experiment, new)
+
+    return as_recorded(file, again)
+
+
+def as_recorded(file: Path, judge: Callable[[], T]) -> T:
+    """Judge what a file recorded; what its claims are about may be missing in it.
+
+    Which numbers that are, and of what shape, only the experiment knows; it may be another
+    package's. Results that are made here are not judged by way of this.
+    """
+    try:
+        return judge()
+    except (LookupError, ValueError, TypeError, ArithmeticError, AttributeError) as error:
+        said = f"{type(error).__name__}: {one_line(error)[:200]}"
+        raise UserError(
+            f"{file} lacks numbers that its claims are about, or has others instead ({said}):"
+            " name results as reinstate reproduce left them"
+        ) from error
 
 
 def _renewed(value: Any) -> Any:

@@ -9,6 +9,7 @@ from there.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -18,8 +19,17 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from reinstate import devices
-from reinstate.analysis.searches import Best, Place, Score, SearchDocument, Standing, Trial
-from reinstate.errors import UserError, require_positive
+from reinstate.analysis.documents import checked
+from reinstate.analysis.searches import (
+    Best,
+    Place,
+    Score,
+    SearchDocument,
+    Standing,
+    StudyDocument,
+    Trial,
+)
+from reinstate.errors import LARGEST_NUMBER, UserError, require_positive
 from reinstate.experiments.base import Experiment
 from reinstate.figures import mpl
 from reinstate.figures.search import search_panels
@@ -139,16 +149,54 @@ def _draw(document: SearchDocument, experiment: Experiment, out: Path) -> None:
 
 
 def earlier(out: Path, wanted: Mapping[str, Any], rows: str) -> dict[str, Any] | None:
-    """Read the search that is in `out`, if it is of the same kind and the same settings."""
+    """Read the search that is in `out`, if it is of the same kind and the same settings.
+
+    `rows` tells the kind: `trials` of a search, or the searches that are `studied`.
+    """
     path = out / "search.json"
     if not path.exists():
         require_empty(out, "it holds no search; choose another --out")
         return None
-    found = read_json(path)
+    found = read_json(path, out)
     if not isinstance(found, dict) or not isinstance(found.get(rows), list):
         raise UserError(f"{path} is not of this kind of search: choose another --out")
+    if rows == "studied":
+        studied = [row.get("values") for row in found[rows] if isinstance(row, dict)]
+        found.setdefault("tried", studied)  # by versions that did not keep the order
+    kind: Any = {"trials": SearchDocument, "studied": StudyDocument}[rows]
+    checked(kind, found, path, "hold a search of this program", "choose another --out")
     require_same(out, {name: found.get(name) for name in wanted}, dict(wanted))
+    problem = _unsound_rounds(found) if rows == "trials" else _unsound_trials(found)
+    if problem:
+        raise UserError(f"{path} was altered: {problem}; choose another --out")
     return found
+
+
+def _unsound_rounds(found: Any) -> str | None:
+    """Say what is wrong with trials: rounds are whole, and settings are of what is searched."""
+    sizes = Counter(trial["round"] for trial in found["trials"])
+    if sizes.keys() != {*range(len(sizes))} or {*sizes.values()} - {found["trials_a_round"]}:
+        return "a round of trials is not whole"
+    if [trial["number"] for trial in found["trials"]] != [*range(len(found["trials"]))]:
+        return "its trials are not numbered one by one"
+    for trial in found["trials"]:
+        if trial["setting"].keys() != {*Candidate._fields}:
+            return f"trial {trial['number']} has other hyper-parameters"
+        if not all(abs(value) <= LARGEST_NUMBER for value in trial["setting"].values()):
+            return f"trial {trial['number']} has a setting that is no finite number"
+    return None
+
+
+def _unsound_trials(found: Any) -> str | None:
+    """Say what is wrong with a study: what was tried is of what is varied, and has a result."""
+    studied = [row["values"] for row in found["studied"]]
+    for values in [*found["tried"], *studied]:
+        known = values.keys() == found["vary"].keys()
+        if not (known and all(value in found["vary"][name] for name, value in values.items())):
+            return "a trial has values that are not among those to vary"
+        if values not in studied:
+            return "a trial has no result"
+    return None
 
 
 def _missing(trials: list[Trial], agents: Iterable[str], rounds: int) -> list[tuple[str, int]]:
