@@ -3,9 +3,12 @@
 Rows come from `python -m torture.settings`; each was seen to fail.
 """
 
+from pathlib import Path
+
 import pytest
 
 from reinstate.errors import out_of_memory
+from spoken import Command, assert_refused
 
 
 class JaxRuntimeError(RuntimeError):
@@ -32,3 +35,42 @@ def test_running_out_of_memory_says_in_one_line_what_to_lower(error: Exception) 
 )
 def test_other_errors_are_not_taken_for_memory(error: Exception) -> None:
     assert out_of_memory(error) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("train compositional-bandits --task.scale=-1", "scale must be"),
+        ("train compositional-bandits --task.scale nan", "scale must be"),
+        ("train barcode-bandits --learner.learning-rate-end nan", "learning_rate_end must be"),
+        ("train barcode-bandits --learner.learning-rate 1e300", "learning_rate must be at most"),
+        ("train barcode-bandits --learner.value-cost=-1", "value_cost must be 0 or more"),
+        ("train barcode-bandits --learner.entropy-cost inf", "entropy_cost must be"),
+        ("train barcode-bandits --learner.entropy-cost-end nan", "entropy_cost_end must be"),
+        ("train barcode-bandits --learner.max-grad-norm inf", "max_grad_norm must be"),
+        ("train barcode-bandits --memory.delta inf", "delta must"),
+        ("train barcode-bandits --memory.delta nan", "delta must"),
+        ("train barcode-bandits --network.forget-bias inf", "forget_bias must be"),
+        ("train barcode-bandits --network.forget-bias nan", "forget_bias must be"),
+        ("train barcode-bandits --task.pulls 2147483648", "pulls must be at most 2147483647"),
+        ("train barcode-bandits --learner.epochs 9223372036854775808", "epochs must be at most"),
+        ("train barcode-bandits --learner.lanes 1000000000000000000000000000000", "lanes must be"),
+        ("train barcode-bandits --learner.epochs 2147483647", "lower --learner.epochs"),
+        ("train barcode-bandits --seeds 2147483648", "seeds must be at most"),
+        ("train barcode-bandits --first-seed 2147483647", "the last seed must lie between"),
+        ("train barcode-bandits --learner.lanes 2147483647", "lower --learner.lanes"),
+        ("train barcode-bandits --network.hidden-size 2147483647", "lower --network.hidden-size"),
+        ("reproduce barcode-bandits --evaluation.epochs 2147483647", "lower --evaluation.epochs"),
+        ("tune barcode-bandits --trials 1000000", "lower --trials or --rounds"),
+        ("tune barcode-bandits --ranges.learning-rate nan 1", "ranges.learning_rate must be"),
+        ("tune barcode-bandits --ranges.entropy-cost 1 inf", "ranges.entropy_cost must be"),
+        ("pretrain omniglot --learning-rate-end nan", "learning_rate_end must be"),
+        ("pretrain omniglot --distortion.shear inf", "shear must"),
+        ("pretrain omniglot --memory.slots 2147483647", "lower --memory.slots"),
+    ],
+)
+def test_an_extreme_setting_is_refused_and_leaves_nothing(
+    command: Command, tmp_path: Path, line: str, message: str
+) -> None:
+    assert_refused(command(line), message)
+    assert list(tmp_path.iterdir()) == []

@@ -10,14 +10,15 @@ import jax.numpy as jnp
 from reinstate.omniglot.embedder import SIZE, Convolutions
 from reinstate.omniglot.lifelong import LifelongMemory
 from reinstate.omniglot.teaching import Pretraining, Teacher
-from reinstate.runs.size import Option, Part, bytes_of, require_fits
+from reinstate.runs.size import Option, Part, bytes_of, require_fits, shapes_alone
 
 CHARACTERS, DRAWERS = 964, 20  # of the background set
 
 
 def require_room(settings: Pretraining) -> None:
     """Refuse settings that take more memory than there is. Nothing is computed."""
-    require_fits(_parts(settings), 1, _options(settings))
+    with shapes_alone():
+        require_fits(_parts(settings), 1, _options(settings))
 
 
 def _parts(settings: Pretraining) -> tuple[Part, ...]:

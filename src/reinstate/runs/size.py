@@ -7,7 +7,9 @@ known before it has run, and is usually less than half as much again.
 
 import math
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -64,11 +66,20 @@ def require_room(
     """
     _require_counts(settings)
     copies = settings.seeds * candidates
-    if trained and not _fits(_training(settings, agent, exact=False), copies):
-        parts = _training(settings, agent, exact=True)
-        require_fits(parts, copies, _options(settings, candidates))
-    if judged:
-        require_fits(_judging(settings, agent), settings.seeds, _options(settings, None))
+    with shapes_alone():
+        if trained and not _fits(_training(settings, agent, exact=False), copies):
+            parts = _training(settings, agent, exact=True)
+            require_fits(parts, copies, _options(settings, candidates))
+        if judged:
+            require_fits(_judging(settings, agent), settings.seeds, _options(settings, None))
+
+
+@contextmanager
+def shapes_alone() -> Iterator[None]:
+    """Let JAX not warn that indices of a huge array would be cut: there will be no such array."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Explicitly requested dtype int64")
+        yield
 
 
 def require_fits(parts: Sequence[Part], copies: int, options: Iterable[Option]) -> None:
