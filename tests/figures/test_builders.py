@@ -1,6 +1,7 @@
 """Charts are made of what results.json holds, and of nothing else."""
 
 import json
+import math
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
@@ -48,13 +49,52 @@ def test_training_curves_are_the_means_and_the_seeds() -> None:
     (chart,) = training_curves(document(agents, reference_lines={"best": 2.5, "odd": None}))
     memory, plain = chart.series
     assert lines_of(chart) == {"epL2RL": [0.6, 1, 2.2], "L2RL": [0.5, 0.6, 0.9]}
-    assert memory.per_seed == [[0.5, 1, 2], [0.7, 1, 2.4]] and list(memory.x) == [6, 12, 18]
+    assert memory.per_seed == [[0.5, 1, 2], [0.7, 1, 2.4]]
+    assert list(memory.x) == [36, 72, 108]  # of one of two seeds
+    assert list(plain.x) == [72, 144, 216] and chart.x_label == "environment steps"
     # Student's t: 12.706 for two seeds, times half of their difference.
     assert memory.ci95[2] == pytest.approx((2.2 - 12.706205 * 0.2, 2.2 + 12.706205 * 0.2))
     assert not any(plain.ci95)
     assert in_legend(chart) == ["epL2RL (1.25 frozen)", "L2RL (0.631 frozen)"]
     assert chart.lines == [("best", 2.5)] and chart.y_label == "reward per episode"
     assert training_curves(document({"l2rl": {"reward": over_seeds([1.0])}})) == []
+    del agents["l2rl"]["curve"]["steps"]  # a file of which it is not known
+    (chart,) = training_curves(document(agents))
+    assert [list(s.x) for s in chart.series] == [[6, 12, 18]] * 2 and "episodes" in chart.x_label
+
+
+def learned(rewards: list[float], steps: float = 1e6) -> dict[str, Any]:
+    points = len(rewards)
+    curve = {"steps": [steps * (n + 1) for n in range(points)], "reward": over_seeds([rewards])}
+    return {"curve": curve, "train_steps": steps * points, "reward": over_seeds([1.0])}
+
+
+def test_what_is_learned_early_has_a_logarithmic_axis() -> None:
+    early, late = [0.0, 0.9, *[1.0] * 38], [n / 39 for n in range(40)]
+    (chart,) = training_curves(document({"epl2rl": learned(early), "l2rl": learned(early)}))
+    assert chart.log_x and chart.x_label == "environment steps (millions), log scale"
+    assert chart.x_range == pytest.approx((0, math.log10(40)))  # not from a hundredth of a step
+    agents = {"epl2rl": learned(late), "l2rl": learned(late), "l2rl-context": learned(early)}
+    (chart,) = training_curves(document(agents))
+    assert not chart.log_x and chart.x_range[0] == 0
+    (chart,) = training_curves(document({"l2rl": learned(early[:10])}))
+    assert not chart.log_x  # too few points
+    (chart,) = training_curves(document({"l2rl": learned(late, 100.0)}))
+    assert chart.x_label == "environment steps (thousands)" and max(chart.series[0].x) == 4
+
+
+def test_where_recall_is_switched_on_is_marked() -> None:
+    early = [0.0, 0.9, *[1.0] * 38]
+    settings = {"learner": {"recall_from": 0.25}}
+    agents: dict[str, Any] = {"epl2rl": learned(early)}
+    (chart,) = training_curves(document(agents, settings=settings))
+    assert chart.marks == [("recall on", 10.0)]
+    assert not chart.log_x  # it would squeeze what comes after
+    del agents["epl2rl"]["train_steps"]  # a run that has not ended: a quarter of what is not known
+    (chart,) = training_curves(document(agents, settings=settings))
+    assert not chart.marks
+    (chart,) = training_curves(document(agents, settings={"learner": {"recall_from": 0.0}}))
+    assert not chart.marks
 
 
 # Names and colours
@@ -211,12 +251,20 @@ def test_gates_through_the_epoch() -> None:
         "uncued": over_seeds([[0.1, 0.2, 0.4], [0.1, 0.2, 0.2]]),
         "cued": over_seeds([[0.2, 0.4, 0.5], [0.4, 0.4, 0.5]]),
     }
-    (chart,) = exposures.gates(document({"epl2rl": {"gates": gates}}))
+    chart, slopes = exposures.gates(document({"epl2rl": {"gates": gates}}))
     assert lines_of(chart) == dict(zip(gates["stages"], gates["over_epoch"], strict=True))
     assert chart.marks == [("cued from here on", 2.5)]  # between the second episode and the third
     assert chart.series[2].per_seed == [
         [0.4, 0.4, None], [0.2, 0.2, None], [None, None, 0.5], [None, None, 0.5]
     ]  # fmt: skip
+    assert slopes.paired and slopes.joined and [*slopes.categories] == ["uncued", "cued"] * 3
+    assert lines_of(slopes) == {
+        "cue": [0.1, 0.3],
+        "second stage": [0.2, 0.4],
+        "outcome": [0.3, 0.5],
+    }
+    assert [list(s.x) for s in slopes.series] == [[0, 1], [2, 3], [4, 5]]
+    assert slopes.series[0].per_seed == [(0.1, 0.2), (0.1, 0.4)]  # a seed is a slope
     for name in ("first_cued", "cued"):  # the classic task
         del gates[name]
     (chart,) = exposures.gates(document({"epl2rl": {"gates": gates}}))

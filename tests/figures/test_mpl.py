@@ -112,28 +112,44 @@ def panels(pairs: list[Any]) -> list[Any]:
     return list(mpl.draw([Trajectories(2, 3, pairs)]).axes)
 
 
-def test_trajectories_run_from_red_at_the_start_to_green_at_the_goal() -> None:
+def test_trajectories_run_from_orange_at_the_start_to_blue_at_the_goal() -> None:
     axes = panels(PAIRS)  # the first exposures, then the second ones
     assert [a.get_xlabel() for a in axes] == ["5 steps", "not found", "2 steps", "1 step"]
     assert [a.get_ylabel() for a in axes] == ["first exposure", "", "second exposure", ""]
     for a in axes:
         (path,) = a.collections
-        red, green, *_ = np.array(path.get_colors()).T
-        assert red[0] > 0.8 and green[0] < 0.2 and red[-1] < 0.2 and green[-1] > 0.5
+        red, green, blue, _ = np.array(path.get_colors()).T
+        assert red[0] > 0.7 > 3 * blue[0] and red[-1] < 0.2 < blue[-1]
+        light = 0.2 * red + 0.7 * green + 0.1 * blue
+        assert (np.diff(light) <= 0).all() and light[-1] < light[0] / 2  # in grey too
         assert (a.get_xlim(), a.get_ylim()) == ((-0.5, 2.5), (1.5, -0.5))  # row 0 on top
-    goal, start = (line.get_xydata().tolist() for line in axes[0].lines)
+    goal, start = (line.get_xydata().tolist() for line in axes[0].lines[-2:])
     assert (start, goal) == ([[0, 0]], [[1, 1]])
 
 
-def test_no_stretch_of_a_path_hides_another() -> None:
-    """0 → 1 → 0 → 0 → 3 → 4: three visits to the first cell, and each is drawn apart."""
-    (path,) = panels(PAIRS)[0].collections
-    pieces = path.get_segments()
-    corners = np.array([pieces[i][0] for i in range(0, len(pieces), len(pieces) // 5)])
-    assert len({tuple(corner) for corner in corners}) == 5
-    aside = corners - np.array([[0, 0], [1, 0], [0, 0], [0, 0], [0, 1]])
-    assert (aside != 0).any(axis=1).tolist() == [False, False, True, True, False]
-    assert abs(aside).max() < 0.3  # and still in its cell
+def pieces_of(pairs: list[Any]) -> np.ndarray:
+    """The pieces of the first way, (pieces, 2 ends, 2)."""
+    (path,) = panels(pairs)[0].collections
+    return np.array(path.get_segments())
+
+
+def test_no_stretch_of_a_path_hides_another_or_runs_across_cells() -> None:
+    """0 → 1 → 0 → 0 → 3 → 4: back along an edge, a move that led nowhere, a turn."""
+    pieces = pieces_of(PAIRS)
+    moves = pieces[:, 1] - pieces[:, 0]
+    assert (np.abs(moves).min(axis=1) < 1e-9).all()  # along a row or a column
+    assert (np.abs(pieces[1:, 0] - pieces[:-1, 1]) < 1e-9).all()  # in one stroke
+    there, back = (pieces[np.sign(moves[:, 0]) == way][:, 0, 1] for way in (1, -1))
+    assert there[0] == 0 and 0.1 < abs(back[0]) < 0.3  # beside the way there, in the same cell
+    waits = [line for line in panels(PAIRS)[0].lines if line.get_marker() == "s"]
+    assert len(waits) == 1
+
+
+def test_a_path_along_one_edge_stays_in_its_cells_however_often() -> None:
+    pieces = pieces_of([{"goal": 5, "first": [0, 1] * 20, "second": [0, 1]}])
+    assert np.abs(pieces[..., 1]).max() < 0.5
+    rows = {round(float(y), 6) for y in pieces[..., 1].ravel()}
+    assert len(rows) == 39  # one for each of its moves
 
 
 def test_a_maze_without_pairs_says_so() -> None:

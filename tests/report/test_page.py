@@ -140,8 +140,10 @@ def test_it_says_how_its_intervals_were_made(page: Element) -> None:
 def test_curves_and_exposures_are_those_of_the_results(page: Element) -> None:
     curves, exposures = page.one("section", id="barcode-bandits").all("figure", class_="chart")[:2]
     agents = list(BARCODES["agents"].values())
+    steps, seeds = agents[0]["curve"]["steps"], len(agents[0]["seeds"])
+    millions = [f"{step / seeds / 1e6:g}" for step in steps]
     for chart, of, x in (
-        (curves, lambda agent: agent["curve"]["reward"], agents[0]["curve"]["episodes"]),
+        (curves, lambda agent: agent["curve"]["reward"], millions),
         (exposures, lambda agent: agent["by_exposure"]["regret"], range(1, 11)),
     ):
         rows = [tr for tr in chart.all("tr") if "data-x" in tr.attributes]

@@ -13,6 +13,7 @@ from reinstate.cli.tables import say
 from reinstate.errors import UserError, require_positive
 from reinstate.figures import memory_map as figure
 from reinstate.figures.style import label
+from reinstate.figures.writing import require_kind
 from reinstate.files import require_new
 from reinstate.runs import size
 from reinstate.runs.judge import Evaluator
@@ -47,7 +48,7 @@ class MemoryMap(Verb):
 
     def __post_init__(self) -> None:
         require_positive(epochs=self.epochs)
-        figure.require_kind(self.out)
+        require_kind(self.out)
 
     def do(self, command: str) -> dict[str, Any]:
         run = find_run(self.run)

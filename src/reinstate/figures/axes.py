@@ -1,7 +1,7 @@
 """From numbers to places in a picture: ticks, and labels that cover nothing."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -50,6 +50,36 @@ def ticks(low: float, high: float, most: int = 6, whole: bool = False) -> list[f
     return [i * step for i in range(first, last + 1)]
 
 
+def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
+    """Return round numbers whose logarithms to base 10 are within the range."""
+    powers = [10.0**power for power in range(math.floor(low), math.ceil(high) + 1)]
+    for digits in ((1, 2, 5), (1, 3), (1,)):
+        every = [digit * power for power in powers for digit in digits]
+        found = [x for x in every if low - 1e-9 <= math.log10(x) <= high + 1e-9]
+        if 2 <= len(found) <= most:
+            return found
+    return found[:: 1 + len(found) // most] if len(found) > most else ticks(10**low, 10**high)
+
+
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Move heights as little as needed to be `gap` apart, between `low` and `high` if they fit."""
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    blocks: list[tuple[float, int]] = []  # of neighbours that touch: the lowest's height, how many
+    for i in order:
+        blocks.append((wanted[i], 1))
+        while len(blocks) > 1 and blocks[-1][0] - blocks[-2][0] < gap * blocks[-2][1]:
+            (below, count), (above, more) = blocks[-2:]
+            lowest = (below * count + (above - gap * count) * more) / (count + more)
+            blocks[-2:] = [(lowest, count + more)]
+    placed = [lowest + gap * n for lowest, count in blocks for n in range(count)]
+    floors = [low + gap * n for n in range(len(placed))]
+    placed = [max(y, floor) for y, floor in zip(placed, floors, strict=True)]
+    ceilings = [high - gap * n for n in reversed(range(len(placed)))]
+    placed = [min(y, top) for y, top in zip(placed, ceilings, strict=True)]
+    found = dict(zip(order, placed, strict=True))
+    return [found[i] for i in range(len(wanted))]
+
+
 def tick_texts(places: list[float]) -> list[str]:
     """Write ticks with as many decimals as their distance needs."""
     step = places[1] - places[0] if len(places) > 1 else 1.0
@@ -62,11 +92,10 @@ def place_labels(chart: Chart, letter: float, height: float) -> list[Placed]:
 
     `letter` and `height` are the size of a letter, as shares of the axes' width and height.
     """
-    drawn, (low, high) = list(_drawn(chart)), chart.y_range
-    levels = [(line.at - low) / (high - low) for line in chart.lines]
+    drawn, levels = list(_drawn(chart)), _levels(chart)
     margin = 0.15 if chart.joined else -0.4  # a curve may hug the label's line, a point is round
     placed: list[Placed] = []
-    taken: list[_Box] = []
+    taken = [box for box, _ in _place_marks(chart, letter, height, drawn)]
 
     def badness(box: _Box) -> int:
         covered = sum(box.holds(x, y, margin) for x, y in drawn)
@@ -87,6 +116,34 @@ def place_labels(chart: Chart, letter: float, height: float) -> list[Placed]:
     return placed
 
 
+def marks_on_top(chart: Chart, letter: float, height: float) -> list[bool]:
+    """Tell of each vertical line whether its label stands at the top of the axes or at the foot."""
+    return [top for _, top in _place_marks(chart, letter, height, list(_drawn(chart)))]
+
+
+def _place_marks(
+    chart: Chart, letter: float, height: float, drawn: Sequence[tuple[float, float]]
+) -> list[tuple[_Box, bool]]:
+    """Place the labels of vertical lines, right of them, where less is drawn."""
+    (left, right), placed = chart.x_range, []
+    for label, at in chart.marks:
+        start = (chart.place(at) - left) / (right - left)
+        top, foot = (_Box(start, y, letter * (len(label) + 1), height) for y in (1 - height, 0.0))
+        covers = [
+            sum(box.holds(x, y, 0.0) for x, y in drawn)
+            + 50 * sum(box.crossed_at(level, 0.0) for level in _levels(chart))
+            for box in (top, foot)
+        ]
+        placed.append((top, True) if covers[0] <= covers[1] else (foot, False))
+    return placed
+
+
+def _levels(chart: Chart) -> list[float]:
+    """Return the heights of horizontal lines, as shares of the axes' height."""
+    low, high = chart.y_range
+    return [(line.at - low) / (high - low) for line in chart.lines]
+
+
 def label_text(line: Line) -> str:
     return f"{line.label}, {brief(line.at)}"
 
@@ -97,7 +154,7 @@ def _drawn(chart: Chart) -> Iterator[tuple[float, float]]:
     for index, s in enumerate(chart.series):
         x = [(chart.place(each) + chart.aside(index) - left) / (right - left) for each in s.x]
         ends = zip(*(e or (None, None) for e in s.ci95), strict=True)
-        for row in (s.y, *ends):
+        for row in (s.y, *ends, *(s.per_seed if chart.joined else ())):
             known = [(a, b) for a, b in zip(x, row, strict=True) if b is not None]
             points = [(a, (b - low) / (high - low)) for a, b in known]
             yield from points

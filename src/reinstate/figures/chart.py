@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 Values = Sequence[float | None]
 Interval = tuple[float, float]
-Marker = Literal["dot", "ring", "diamond", "cross", ""]
+Marker = Literal["dot", "square", "triangle", "ring", "diamond", "cross", ""]
 
 MARKED = 24  # most points of a line that gets markers and error bars; longer ones get a band
 
@@ -57,6 +57,7 @@ class Chart:
     lines: Sequence[Line] = ()  # horizontal
     marks: Sequence[Line] = ()  # vertical
     categories: Sequence[str] = ()  # names of x = 0, 1, …; points are then not joined
+    paired: bool = False  # but points in categories are: each seed is a slope from one to the next
     include: Sequence[float] = ()  # what the y-axis has to hold too
     scatter: bool = False  # points are not joined; one of unknown height stands at the bottom
     diagonal: bool = False  # both axes have the same range, and the diagonal is drawn
@@ -70,7 +71,7 @@ class Chart:
 
     @property
     def joined(self) -> bool:
-        return not (self.scatter or self.categories)
+        return not self.scatter and (self.paired or not self.categories)
 
     @cached_property
     def marked(self) -> bool:
@@ -123,7 +124,8 @@ class Chart:
             return self.y_range
         low, high = min(self._places, default=0.0), max(self._places, default=1.0)
         if not self.marked:
-            return min(0.0, low), high if high > min(0.0, low) else low + 1
+            low = low if self.log_x else min(0.0, low)
+            return low, high if high > low else low + 1
         aside = 0.04 * (high - low) + abs(self.aside(0)) or 0.5
         return low - aside, high + aside
 

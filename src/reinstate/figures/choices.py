@@ -37,6 +37,11 @@ def choice_weights(results: Results) -> list[Chart]:
     return _weights(_agents(results), "seeds")
 
 
+def strategy_weights(results: Results) -> list[Chart]:
+    """Show the strategies alone, without bias and perseveration."""
+    return _weights(_agents(results), "seeds", model.STRATEGIES)
+
+
 def fitted_weights(documents: Mapping[str, ChoiceFit]) -> list[Chart]:
     """Show the weights of participants, from documents of `fit_choices` by their labels."""
     return _weights(_participants(documents), "participants")
@@ -71,14 +76,17 @@ def _participants(documents: Mapping[str, ChoiceFit]) -> list[ShownAgent]:
     return shown
 
 
-def _weights(fitted: Sequence[ShownAgent], people: str) -> list[Chart]:
+def _weights(
+    fitted: Sequence[ShownAgent], people: str, shown: Sequence[str] | None = None
+) -> list[Chart]:
     charts = []
-    for part, names in model.NAMES.items():
+    for part, every in model.NAMES.items():
+        names = [name for name in every if shown is None or name in shown]
         series: list[Series] = []
         for agent in fitted:
             group = at(agent.scores, "group", part)
             places = {float(place): _weight(group, name) for place, name in enumerate(names)}
-            series += points(agent.label, agent.colour, places)
+            series += points(agent.label, agent.colour, places, marker=agent.marker)
         short = [SHORT.get(name, name) for name in names]
         of = f"{part} episodes"
         charts.append(_side_by_side(WEIGHTS, series, short, people, of=of, lines=ZERO))

@@ -24,6 +24,7 @@ STEPS = "Steps to the first goal", "exposure to the context", "steps to the firs
 REGRET = "Cumulative regret", "pull", "cumulative regret"
 PROBED = "Reward as trained, and with the memory put to the test", "what is done to the memory"
 OVER_EPOCH = "r-gate at each stage", "episode of the epoch", "mean r-gate"
+PAIRED = "r-gate without and with a cue", "episodes, by stage", "mean r-gate"
 BY_TRIAL = "r-gate on each trial", "trial of the episode", "mean r-gate"
 
 BETTER_KNOWN: dict[str, Any] = {
@@ -40,6 +41,7 @@ QUERIED: dict[str, Any] = {
 }
 REGRET_NOTE = "One line per exposure, mean over seeds; points at the ends are single seeds."
 EPOCH_NOTE = "Mean over units and seeds; thin lines are means of single seeds over each block."
+PAIRED_NOTE = "Each thin line is a seed: its mean over uncued and over cued episodes."
 TRIAL_NOTE = (
     "Mean over units and seeds, by how often the stimulus asked for was met. Later exposures are"
     " drawn thinner, so that none hides another where they agree."
@@ -54,6 +56,7 @@ PROBES = {  # those whose names do not say it all
     "memory cleared": "nothing comes back",
     "memory misfiled": "what comes back was stored under another stimulus",
 }
+BLOCKS = ("uncued", "cued")  # of an epoch of the two-step task
 DODGE = 0.1  # between agents at one exposure
 WIDEST, THINNEST = 5.0, 1.2  # lines that may lie on each other
 
@@ -82,7 +85,9 @@ def _by_exposure(results: Results, part: str, kind: str) -> Chart:
 
 def _each_agent(results: Results, *path: str) -> list[Series]:
     agents = shown_agents(results)
-    return [s for a in agents for s in curve(a.label, a.colour, at(a.scores, *path))]
+    return [
+        s for a in agents for s in curve(a.label, a.colour, at(a.scores, *path), marker=a.marker)
+    ]
 
 
 def steps_to_goal(results: Results) -> list[Chart]:
@@ -179,7 +184,8 @@ def probes(results: Results) -> list[Chart]:
 def gates(results: Results) -> list[Chart]:
     """Show how far the r-gate opens, of agents that have one."""
     agents = shown_agents(results)
-    return [*sharing_y(_over_epoch(agents)), *sharing_y(_by_trial(agents))]
+    over_epoch, by_trial = sharing_y(_over_epoch(agents)), sharing_y(_by_trial(agents))
+    return [*over_epoch, *sharing_y(_paired(agents)), *by_trial]
 
 
 def _over_epoch(agents: Sequence[ShownAgent]) -> Iterator[Chart]:
@@ -206,6 +212,36 @@ def _blocks(scores: object, stage: int, last: int) -> list[Values]:
             if stage < len(seed):
                 rows.append([seed[stage] if e in inside else None for e in range(last)])
     return rows
+
+
+def _paired(agents: Sequence[ShownAgent]) -> Iterator[Chart]:
+    """Show, for each stage, how far each seed's gate opens without a cue and with one."""
+    for agent in agents:
+        scores = at(agent.scores, "gates")
+        blocks = [at(scores, block) for block in BLOCKS]
+        series: list[Series] = []
+        stages = [*zip(at(scores, "stages") or (), STAGES, strict=False)]
+        for place, (name, shade) in enumerate(stages):
+            means = {2.0 * place + i: _of_stage(block, place) for i, block in enumerate(blocks)}
+            series += points(str(name), shade, means)
+        if any(y for s in series for y in s.y) and all(len(s.x) == 2 for s in series):
+            names = [*BLOCKS] * len(stages)
+            looks: Any = {"of": agent.label, "categories": names, "paired": True}
+            yield Chart(*PAIRED, series, note=PAIRED_NOTE, **looks)
+
+
+def _of_stage(block: object, place: int) -> dict[str, Any] | None:
+    """Return one stage's part of a summary over stages."""
+    mean, seeds = numbers(at(block, "mean")), matrix(at(block, "per_seed"))
+    ends = at(block, "ci95")
+    if place >= len(mean) or any(place >= len(seed) for seed in seeds):
+        return None
+    known = isinstance(ends, list) and place < len(ends)
+    return {
+        "mean": mean[place],
+        "ci95": ends[place] if known else None,
+        "per_seed": [seed[place] for seed in seeds],
+    }
 
 
 def _by_trial(agents: Sequence[ShownAgent]) -> Iterator[Chart]:

@@ -1,13 +1,17 @@
 """Ways through a maze, drawn with matplotlib."""
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from reinstate.analysis.results import Results
 from reinstate.figures.chart import Trajectories
+from reinstate.figures.look import SCREEN, Look
 from reinstate.figures.numbers import at
-from reinstate.figures.style import label
+from reinstate.figures.style import EARLY, LATE, label, mixed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,11 +20,12 @@ if TYPE_CHECKING:
 
 LONGEST = 1000  # steps of a way, and cells of a maze's side, that are drawn
 MOST_PAIRS = 24
-PIECES = 8  # of each move in a trajectory, each with its colour
-START: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 5.5, "zorder": 4}
+PIECES = 20  # of a way, each with its colour; every straight stretch is at least one
+LANE = 0.15  # between two stretches along the same edge, as a share of a cell's side
+START: dict[str, Any] = {"linestyle": "none", "marker": "o", "zorder": 4}
 START |= {"markerfacecolor": "white", "markeredgecolor": "black"}
-GOAL: dict[str, Any] = {"linestyle": "none", "marker": "*", "markersize": 11, "zorder": 3}
-GOAL |= {"markerfacecolor": "#F0E442", "markeredgecolor": "black", "markeredgewidth": 0.8}
+GOAL: dict[str, Any] = {"linestyle": "none", "marker": "*", "zorder": 3}
+GOAL |= {"markerfacecolor": "#F0E442", "markeredgecolor": "black"}
 LEGEND: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": 8}
 
 
@@ -52,13 +57,19 @@ def _is_within(pair: Any, cells: int) -> bool:
     return all(type(n) is int and 0 <= n < cells for n in (at(pair, "goal"), *ways[0], *ways[1]))
 
 
+class _Way(NamedTuple):
+    """A way as it is drawn: along rows and columns of cells, never across."""
+
+    corners: np.ndarray  # (corners, 2)
+    time: np.ndarray  # (corners,) in moves
+    waits: list[int]  # corners where a move led nowhere
+
+
 def draw_trajectories(drawing: Trajectories, title: str = "") -> "Figure":
-    """Draw Fig. 5c and d: early steps red, late steps green.
+    """Draw Fig. 5c and d, early steps orange and late steps blue (the paper's are red and green).
 
     Each column is a context; above its first exposure, below its second, from the same start.
     """
-    from matplotlib.lines import Line2D
-
     from reinstate.figures.canvas import Figure
 
     height, width, pairs, _ = drawing
@@ -68,67 +79,109 @@ def draw_trajectories(drawing: Trajectories, title: str = "") -> "Figure":
     panels = figure.subplots(2, columns, squeeze=False)
     for row, exposure in zip(panels, ("first", "second"), strict=True):
         row[0].set_ylabel(f"{exposure} exposure", fontsize=8)
-        for axes in row:
-            _grid(axes, height, width)
-        for axes, pair in zip(row, pairs, strict=False):  # an empty grid if there is no pair
-            _trajectory(axes, pair[exposure], pair["goal"], width)
+        for axes, pair in zip(row, [*pairs, *[None] * columns], strict=False):
+            draw_way(axes, drawing, pair, exposure)  # an empty grid if there is no pair
     words = [title, "" if pairs else "no context started twice in the same place"]
     figure.suptitle(", ".join(filter(None, words)), x=0.01, ha="left", fontsize=10)
-    early, late = _red_to_green(2)
-    handles = [
-        Line2D([], [], **START, label="start"),
-        Line2D([], [], **GOAL, label="goal"),
-        Line2D([], [], color=early, linewidth=2, label="early steps"),
-        Line2D([], [], color=late, linewidth=2, label="late steps"),
-    ]
-    figure.legend(handles=handles, ncols=4, **LEGEND)
+    figure.legend(handles=key_handles(), ncols=4, **LEGEND)
     return figure
 
 
-def _grid(axes: "Axes", height: int, width: int) -> None:
+def key_handles(look: Look = SCREEN) -> list[Any]:
+    """Return what a legend of ways explains."""
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D([], [], **START, **_sizes(look, 5.5), label="start"),
+        Line2D([], [], **GOAL, **_sizes(look, 11), label="goal"),
+        Line2D([], [], color=EARLY, linewidth=look.way, label="early steps"),
+        Line2D([], [], color=LATE, linewidth=look.way, label="late steps"),
+    ]
+
+
+def _sizes(look: Look, points: float) -> dict[str, Any]:
+    return {"markersize": look.marker * points, "markeredgewidth": look.frame}
+
+
+def draw_way(
+    axes: "Axes", drawing: Trajectories, pair: Any, exposure: str, look: Look = SCREEN
+) -> None:
+    """Draw the maze, and the way of one exposure if there is a pair."""
+    from matplotlib.collections import LineCollection
+
+    height, width = drawing.height, drawing.width
+    _grid(axes, height, width, look)
+    if pair is None:
+        return
+    cells, goal = pair[exposure], pair["goal"]
+    way, moves = _way(cells, width), len(cells) - 1
+    pieces, colours = _pieces(way, max(moves, 1))
+    axes.add_collection(
+        LineCollection(pieces, colors=colours, linewidths=look.way, capstyle="round")
+    )
+    for corner in way.waits:
+        colour = mixed(EARLY, LATE, way.time[corner] / moves)
+        axes.plot(*way.corners[corner], "s", color=colour, markersize=2.2 * look.way)
+    axes.plot(goal % width, goal // width, **GOAL, **_sizes(look, 11))
+    axes.plot(*way.corners[0], **START, **_sizes(look, 5.5))
+    steps = "1 step" if moves == 1 else f"{moves} steps"
+    said = steps if cells[-1] == goal else "not found"
+    axes.set_xlabel(said, fontsize=min(look.label, 8), labelpad=3)
+
+
+def _grid(axes: "Axes", height: int, width: int, look: Look) -> None:
     axes.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5), aspect="equal")
     axes.set_xticks(np.arange(width + 1) - 0.5, [])
     axes.set_yticks(np.arange(height + 1) - 0.5, [])
-    axes.grid(color="0.88", linewidth=0.7)
+    axes.grid(color="0.88", linewidth=look.frame)
     axes.set_axisbelow(True)
     axes.tick_params(length=0)
-    axes.spines[:].set_color("0.6")
+    axes.spines[:].set(color="0.6", linewidth=look.frame)
 
 
-def _trajectory(axes: "Axes", cells: list[int], goal: int, width: int) -> None:
-    from matplotlib.collections import LineCollection
-
-    points = _path_points(cells, width)
-    moves = len(cells) - 1
-    # Each move in short pieces, so that the colour runs through even a path of a single one.
-    along = np.linspace(0, moves, PIECES * moves + 1)
-    fine = np.stack([np.interp(along, np.arange(len(cells)), xy) for xy in points.T], axis=-1)
-    pieces = list(np.stack([fine[:-1], fine[1:]], axis=1))
-    colours = _red_to_green(len(pieces))
-    axes.add_collection(LineCollection(pieces, colors=colours, linewidths=2, capstyle="round"))
-    axes.plot(goal % width, goal // width, **GOAL)
-    axes.plot(*points[0], **START)
-    steps = "1 step" if moves == 1 else f"{moves} steps"
-    axes.set_xlabel(steps if cells[-1] == goal else "not found", fontsize=8, labelpad=3)
-
-
-def _path_points(cells: list[int], width: int) -> np.ndarray:
-    """Return where to draw each cell of a path, (cells, 2); one met again is a little aside.
-
-    So a path without detours runs straight through the centres, and no segment of another hides
-    one drawn before.
+def _way(cells: Sequence[int], width: int) -> _Way:
+    """Place a way's corners. It runs through the centres of cells; along an edge between two of
+    them that it took before, beside its earlier stretch.
     """
-    points = []
-    for place, cell in enumerate(cells):
-        visits = cells[:place].count(cell)
-        ring = (visits + 3) // 4  # 0 for the first visit, then four corners further and further out
-        corner = np.array([(-1, 1), (1, 1), (-1, -1), (1, -1)][visits % 4])
-        points.append(np.array([cell % width, cell // width]) + corner * 0.3 * ring / (ring + 1))
-    return np.array(points, float)
+    centres = np.array([(cell % width, cell // width) for cell in cells], float)
+    aside = _asides(cells)
+    corners, time, waits = [centres[0]], [0.0], list[int]()
+    for n, (here, there) in enumerate(pairwise(centres)):
+        along = int(here[1] != there[1])  # the axis of the move: 0 is x
+        if (here == there).all():
+            waits.append(len(corners))
+            corners.append(corners[-1])
+            time.append(n + 1.0)
+            continue
+        turn, end = corners[-1].copy(), there.copy()
+        turn[1 - along] = end[1 - along] = here[1 - along] + aside[n]
+        if n + 2 < len(cells) and (centres[n + 2] - there)[1 - along]:
+            end[along] += aside[n + 1]  # where the next move, across this one, will run
+        if (turn != corners[-1]).any():
+            corners.append(turn)
+            time.append(float(n))
+        corners.append(end)
+        time.append(n + 1.0)
+    return _Way(np.array(corners), np.array(time), waits)
 
 
-def _red_to_green(num: int) -> list[tuple[float, float, float, float]]:
-    from matplotlib.colors import LinearSegmentedColormap
+def _asides(cells: Sequence[int]) -> list[float]:
+    """Return how far each move runs beside the centres: 0, then to either side in turn."""
+    edges = [frozenset(pair) for pair in pairwise(cells)]
+    most = max(Counter(edges).values(), default=1)
+    lane = min(LANE, 0.8 / most)
+    taken = [edges[:n].count(edge) for n, edge in enumerate(edges)]
+    return [lane * (-1) ** count * ((count + 1) // 2) for count in taken]
 
-    scale = LinearSegmentedColormap.from_list("red to green", ["#D7191C", "#E8A800", "#1A9641"])
-    return [scale(share) for share in np.linspace(0, 1, num)]
+
+def _pieces(way: _Way, moves: int) -> tuple[list[np.ndarray], list[str]]:
+    """Cut a way into short pieces, so that the colour runs through even one of a single move."""
+    stretches = len(way.time) - 1
+    each = max(1, PIECES // max(stretches, 1))
+    along = np.linspace(0, stretches, each * stretches + 1)
+    at_corners = np.arange(len(way.time))
+    points = np.stack([np.interp(along, at_corners, xy) for xy in way.corners.T], axis=-1)
+    times = np.interp(along, at_corners, way.time)
+    middle = (times[:-1] + times[1:]) / 2 / moves
+    pieces = list(np.stack([points[:-1], points[1:]], axis=1))
+    return pieces, [mixed(EARLY, LATE, share) for share in middle.tolist()]

@@ -6,41 +6,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reinstate.analysis.memory_map import MemoryMap, Panel
-from reinstate.errors import UserError
 from reinstate.figures.mazes import LEGEND
 from reinstate.figures.style import shades
-from reinstate.files import write_atomically
+from reinstate.figures.writing import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from reinstate.figures.canvas import Figure
 
-KINDS: dict[str, dict[str, Any]] = {  # of files, with what would else change from day to day
-    ".png": {"Software": None},
-    ".svg": {"Date": None},
-    ".pdf": {"CreationDate": None},
-}
 # Tol's muted palette, distinct to colour-blind readers too.
 COLOURS = ("#332288", "#CC6677", "#117733", "#DDCC77", "#88CCEE", "#882255", "#44AA99", "#999933",
            "#AA4499", "#777777")  # fmt: skip
+DPI = 200
 SIDE = 2.3  # of a panel, in inches
 NAMED: dict[str, Any] = {"fontsize": 8, "fontweight": "bold", "ha": "center", "va": "center"}
 MOST_NAMED = 20  # labels that are written into a panel and listed below
 
 
-def require_kind(path: Path) -> None:
-    """Refuse a file that is to be none of the kinds that can be written."""
-    if path.suffix not in KINDS:
-        raise UserError(f"{path} must end in .png, .svg or .pdf")
-
-
 def save(drawing: MemoryMap, path: Path, title: str = "") -> None:
     """Write a map as PNG, SVG or PDF, by the name's suffix; the same map gives the same bytes."""
-    require_kind(path)
-    kind = path.suffix
-    content = draw(drawing, title).written(kind[1:], dpi=200, metadata=KINDS[kind])
-    write_atomically(path, content)
+    save_figure(draw(drawing, title), path, DPI)
 
 
 def draw(drawing: MemoryMap, title: str = "") -> "Figure":

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reinstate.figures.axes import label_text, place_labels
+from reinstate.figures.axes import label_text, log_ticks, marks_on_top, place_labels
 from reinstate.figures.chart import Chart, Drawing, Line, Series, Trajectories
+from reinstate.figures.look import SCREEN, Look
 from reinstate.figures.mazes import LEGEND, draw_trajectories
+from reinstate.figures.style import LIGHT, readable
 from reinstate.files import write_atomically
 
 if TYPE_CHECKING:
@@ -24,13 +26,12 @@ if TYPE_CHECKING:
 
 ALONE = (5.8, 3.7)  # width and height of a chart, in inches
 PANEL = (3.0, 3.0)  # of one beside others
-LETTER, LINE = 0.055, 0.13  # size of a letter of the labels, in inches
-GUIDE: dict[str, Any] = {"color": "0.45", "linewidth": 0.8, "linestyle": (0, (4, 3)), "zorder": 0}
-SPOTS: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 2.6, "zorder": 2.5}
-SPOTS["markeredgewidth"] = 0
-THIN: dict[str, Any] = {"linewidth": 0.5}
-MARKERS = {"dot": "o", "ring": "o", "diamond": "D", "cross": "x"}
-SIZES = {"dot": 4.5, "ring": 6.5, "diamond": 7.5, "cross": 4.0}
+GUIDE: dict[str, Any] = {"color": "0.45", "linestyle": (0, (4, 3)), "zorder": 0}
+SPOTS: dict[str, Any] = {"linestyle": "none", "marker": "o", "zorder": 2.3, "markeredgewidth": 0}
+SPOT, THIN = 2.6, 0.5  # single seeds: diameter of a point, width of a line
+MARKERS = {"dot": "o", "square": "s", "triangle": "^", "ring": "o", "diamond": "D", "cross": "x"}
+HOLLOW = ("ring", "diamond")
+SIZES = {"dot": 4.5, "square": 4.0, "triangle": 4.8, "ring": 6.5, "diamond": 7.5, "cross": 4.0}
 
 
 def save(drawings: Sequence[Drawing], stem: Path, title: str = "") -> None:
@@ -50,12 +51,12 @@ def draw(drawings: Sequence[Drawing], title: str = "") -> "Figure":
     """Make a figure of charts side by side, with one legend below them."""
     from reinstate.figures.canvas import as_text, own_style
 
-    shown = [_as_text(each) if isinstance(each, Chart) else each for each in drawings]
+    shown = [spelled(each) if isinstance(each, Chart) else each for each in drawings]
     with own_style():
         return _draw(shown, as_text(title))
 
 
-def _as_text(chart: Chart) -> Chart:
+def spelled(chart: Chart) -> Chart:
     """Spell names that matplotlib would take for more than text: agents may have any."""
     from reinstate.figures.canvas import as_text
 
@@ -82,14 +83,15 @@ def _draw(drawings: Sequence[Drawing], title: str) -> "Figure":
     size = columns * width + 0.4 * (len(charts) > 1), rows * height + 0.5 * (len(charts) > 1)
     figure = Figure(figsize=size, layout="constrained")
     shared = len({(chart.y_label, chart.y_range) for chart in charts}) == 1
-    ratios = [max(len(chart.categories), 1) for chart in charts] if rows == 1 else None
+    named = rows == 1 and all(chart.categories for chart in charts)
+    ratios = [len(chart.categories) for chart in charts] if named else None
     grid = figure.subplots(rows, columns, sharey=shared, squeeze=False, width_ratios=ratios)
     for place, axes in enumerate(grid.flat):
         if place >= len(charts):
             axes.set_visible(False)
             continue
         share = 1 if ratios is None else columns * ratios[place] / sum(ratios)
-        _draw_chart(axes, charts[place], width * share - 0.7, height - 0.8)
+        draw_chart(axes, charts[place], width * share - 0.7, height - 0.8)
         if shared and place % columns:
             axes.set_ylabel("")
     if len(charts) == 1:
@@ -101,88 +103,111 @@ def _draw(drawings: Sequence[Drawing], title: str) -> "Figure":
     return figure
 
 
-def _draw_chart(axes: "Axes", chart: Chart, width: float, height: float) -> None:
+def draw_chart(
+    axes: "Axes", chart: Chart, width: float, height: float, look: Look = SCREEN
+) -> None:
     """Draw a chart into axes of about this size, in inches."""
+    if chart.of:
+        axes.set_title(chart.of, loc="left", fontsize=look.title)
+    _draw_guides(axes, chart, (look.letter / width, look.line / height), look)
+    for index, series in enumerate(chart.series):
+        _draw_series(axes, chart, index, series, look)
+    axes.set_xlabel(chart.x_label, fontsize=look.label)
+    axes.set_ylabel(chart.y_label, fontsize=look.label)
+    axes.set_ylim(chart.y_range)
+    axes.tick_params(labelsize=look.tick, width=look.frame)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[:].set_linewidth(look.frame)
+    _mark_x(axes, chart, int(width / look.letter))
+
+
+def _mark_x(axes: "Axes", chart: Chart, letters: int) -> None:
+    """Set the limits and ticks of the x-axis, which has room for so many letters."""
     from matplotlib.ticker import MaxNLocator
 
-    if chart.of:
-        axes.set_title(chart.of, loc="left", fontsize=9)
-    _draw_guides(axes, chart, LETTER / width, LINE / height)
-    for index, series in enumerate(chart.series):
-        _draw_series(axes, chart, index, series)
-    axes.set_xlabel(chart.x_label, fontsize=9)
-    axes.set_ylabel(chart.y_label, fontsize=9)
-    axes.set_ylim(chart.y_range)
-    axes.tick_params(labelsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
     low, high = chart.x_range
     if chart.log_x:
         axes.set_xscale("log")
+        places = log_ticks(low, high)
+        axes.set_xticks(places, [f"{place:g}" for place in places])
+        axes.minorticks_off()
         low, high = 10**low, 10**high
     elif not chart.categories and all(x % 1 == 0 for s in chart.series for x in s.x):
         axes.xaxis.set_major_locator(MaxNLocator(10 if high < 100 else 6, integer=True))
     axes.set_xlim(low, high)
     if chart.categories:
-        letters = max(7, int(width / LETTER / len(chart.categories)))
-        names = [fill(name, letters, break_long_words=False) for name in chart.categories]
+        each = max(7, letters // len(chart.categories))
+        names = [fill(name, each, break_long_words=False) for name in chart.categories]
         axes.set_xticks(range(len(names)), names)
 
 
-def _draw_guides(axes: "Axes", chart: Chart, letter: float, line: float) -> None:
+def _draw_guides(axes: "Axes", chart: Chart, letter: tuple[float, float], look: Look) -> None:
     """Draw lines for reference, labelled where nothing is covered."""
-    text: Any = {"fontsize": 7, "color": "0.35", "textcoords": "offset points"}
+    text: Any = {"fontsize": look.note, "color": "0.35", "textcoords": "offset points"}
     text["bbox"] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5}
+    guide_line: Any = {**GUIDE, "linewidth": look.frame}
     for each in chart.lines:
-        axes.axhline(each.at, **GUIDE)
-    for guide, left, above in place_labels(chart, letter, line):
+        axes.axhline(each.at, **guide_line)
+    for guide, left, above in place_labels(chart, *letter):
         place: Any = {"xycoords": ("axes fraction", "data"), "xytext": (0, 2 if above else -2)}
         place["va"] = "bottom" if above else "top"
         axes.annotate(label_text(guide), (left, guide.at), **place, **text)
-    for each in chart.marks:
-        axes.axvline(each.at, **GUIDE)
-        place = {"xycoords": ("data", "axes fraction"), "xytext": (3, 0), "va": "top"}
-        axes.annotate(each.label, (each.at, 1), **place, **text)
+    for each, top in zip(chart.marks, marks_on_top(chart, *letter), strict=True):
+        axes.axvline(each.at, **guide_line)
+        place = {"xycoords": ("data", "axes fraction"), "xytext": (3, -2 if top else 2)}
+        place["va"] = "top" if top else "bottom"
+        axes.annotate(each.label, (each.at, int(top)), **place, **text)
     if chart.diagonal:
-        axes.axline((0, 0), slope=1, **GUIDE)
+        axes.axline((0, 0), slope=1, **guide_line)
 
 
-def _draw_series(axes: "Axes", chart: Chart, index: int, series: Series) -> None:
+def _draw_series(axes: "Axes", chart: Chart, index: int, series: Series, look: Look) -> None:
+    colour = readable(series.colour, LIGHT)
     x = np.array(series.x, float) + chart.aside(index)
     y = np.array(series.y, float)  # None, where it is not known, becomes NaN
-    _draw_seeds(axes, chart, x, series)
+    _draw_seeds(axes, chart, x, series, look)
     known = [(a, *ends) for a, ends in zip(x, series.ci95, strict=False) if ends]
+    width = look.stroke * series.width
     if known:
         places, low, high = np.array(known).T
         if chart.marked:
-            axes.vlines(places, low, high, color=series.colour, linewidth=0.8 * series.width)
+            axes.vlines(places, low, high, color=colour, linewidth=0.8 * width)
         else:
-            axes.fill_between(places, low, high, color=series.colour, alpha=0.15, linewidth=0)
-    hollow = series.marker in ("ring", "diamond")
-    look: dict[str, Any] = {"color": series.colour, "linewidth": series.width}
-    look["linestyle"] = (0, tuple(series.dash)) if series.dash else "-"
-    look["label"] = series.label if series.in_legend else "_"
-    look["zorder"] = 2.6 if hollow else 2.4
+            axes.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
+    style: dict[str, Any] = {"color": colour, "linewidth": width}
+    style["linestyle"] = (0, tuple(series.dash)) if series.dash else "-"
+    style["label"] = series.label if series.in_legend else "_"
+    style["zorder"] = 2.6 if series.marker in HOLLOW else 2.4
     if not chart.joined:
-        look["linestyle"] = "none"
+        style["linestyle"] = "none"
         bottom, top = chart.y_range
         y = np.where(np.isnan(y), bottom + 0.02 * (top - bottom), y) if chart.scatter else y
     if chart.marked and series.marker and not series.dash:
-        small = chart.scatter and series.marker == "dot"
-        look["marker"] = MARKERS[series.marker]
-        look["markersize"] = 3.5 if small else SIZES[series.marker]
-        look["markeredgewidth"] = 1.0 if hollow or series.marker == "cross" else 0
-        if hollow:
-            look["markerfacecolor"] = "none" if chart.scatter else "white"
-    axes.plot(x, y, **look)
+        style |= marker_style(chart, series, look)
+    axes.plot(x, y, **style)
 
 
-def _draw_seeds(axes: "Axes", chart: Chart, x: np.ndarray, series: Series) -> None:
+def marker_style(chart: Chart, series: Series, look: Look) -> dict[str, Any]:
+    """Return what matplotlib has to know of a series' markers."""
+    hollow = series.marker in HOLLOW
+    small = chart.scatter and series.marker == "dot"
+    style: dict[str, Any] = {"marker": MARKERS[series.marker]}
+    style["markersize"] = look.marker * (3.5 if small else SIZES[series.marker])
+    style["markeredgewidth"] = look.stroke if hollow or series.marker == "cross" else 0
+    if hollow:
+        style["markerfacecolor"] = "none" if chart.scatter else "white"
+    return style
+
+
+def _draw_seeds(axes: "Axes", chart: Chart, x: np.ndarray, series: Series, look: Look) -> None:
     """Draw single seeds: points beside each other in categories, else thin lines."""
-    look: dict[str, Any] = {"color": series.colour, "alpha": 0.4, "label": "_", "clip_on": False}
+    style: dict[str, Any] = {"color": readable(series.colour, LIGHT), "alpha": 0.4, "label": "_"}
     for row, aside in zip(series.per_seed, chart.spread(series), strict=True):
         y = np.array(row, float)
         lone = np.isfinite(y).sum() == 1 and len(y) > 1
-        axes.plot(x + aside, y, **look, **(SPOTS if lone or not chart.joined else THIN))
+        spots = {**SPOTS, "markersize": look.marker * SPOT}
+        kind = spots if lone or not chart.joined else {"linewidth": look.stroke * THIN}
+        axes.plot(x + aside, y, clip_on=False, **style, **kind)
 
 
 def _legend(figure: "Figure", width: float) -> None:

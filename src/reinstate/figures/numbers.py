@@ -12,7 +12,7 @@ from reinstate.figures.chart import Interval, Line, Series
 
 MOST_POINTS = 200  # of a curve
 LARGEST = 1e100
-MOST_SEEDS = 20  # drawn one by one
+MOST_SEEDS = 30  # drawn one by one
 
 
 def at(scores: object, *path: str) -> Any:

@@ -9,10 +9,9 @@ import numpy as np
 from reinstate.figures.chart import Trajectories
 from reinstate.figures.markup import Markup, tag
 from reinstate.figures.replay import Frame, memory_text
+from reinstate.figures.style import EARLY, LATE, mixed
 from reinstate.tasks.water_maze import WaterMaze
 
-# Okabe and Ito's vermilion and green: the paper's red and green, distinct to colour-blind readers.
-EARLY, LATE = (213, 94, 0), (0, 158, 115)
 SIZE, EDGE, TOP, BOTTOM = 240, 24, 62, 26  # of a panel: its side, margin, room for captions
 MOVING, WIPED = 0.6, 0.98  # parts of a step: the agent moves, then stays; a trail is wiped
 PAUSE, SECONDS = 4.0, 0.45  # steps before it starts again; seconds per step
@@ -153,14 +152,14 @@ def _panel(frames: list[Frame], film: _Film, *facts: str) -> list[str]:
 
 
 def _trails(frames: list[Frame], film: _Film) -> list[str]:
-    """Draw every move as a line, early red and late green; the next search wipes them."""
+    """Draw every move as a line, early orange and late blue; the next search wipes them."""
     shapes = []
     for n, search in enumerate(_searches(frames)):
         until = search[-1].step - 1 + WIPED if search[-1] is not frames[-1] else film.steps
         for share, frame in zip(np.linspace(0, 1, len(search)), search, strict=True):
-            colour = np.rint((1 - share) * np.array(EARLY) + share * np.array(LATE)).astype(int)
             (x, y), (to_x, to_y) = film.centre(frame.cell), film.centre(frame.landed)
-            path = f'd="M{x:g} {y:g}L{to_x:g} {to_y:g}" stroke="rgb{tuple(colour.tolist())}"'
+            colour = mixed(EARLY, LATE, float(share))
+            path = f'd="M{x:g} {y:g}L{to_x:g} {to_y:g}" stroke="{colour}"'
             moving = film.appearing("trail", frame.step - 1, until)
             shapes.append(f'<path {moving} opacity="{int(n == 0)}" {path}/>')
     return shapes

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from reinstate.agent import AGENTS, INPUT_SIZES
 from reinstate.analysis.results import AgentResults, Results
+from reinstate.figures.chart import Marker
 
 LABELS = {
     "epl2rl": "epL2RL",
@@ -15,18 +16,22 @@ LABELS = {
     "epl2rl-input": "epL2RL, memory as input",
     **{f"epl2rl-input-{size}": f"epL2RL, memory as {size} inputs" for size in INPUT_SIZES},
 }
-# Okabe and Ito's palette, and Tol's: distinct to colour-blind readers too.
+# Mostly Okabe and Ito's palette, and Tol's. Those of one chart are distinct to readers who cannot
+# tell red from green, and dark enough on white (tests/figures/test_colours.py).
 COLOURS = {
     "epl2rl": "#0072B2",
     "l2rl": "#D55E00",
     "l2rl-context": "#009E73",
-    "epl2rl-recognition": "#7B3FA0",
-    "epl2rl-input": "#CC79A7",
+    "epl2rl-recognition": "#3D1C5C",
+    "epl2rl-input": "#A0458C",
     "epl2rl-input-2": "#332288",
     "epl2rl-input-4": "#88CCEE",
     "epl2rl-input-8": "#999933",
     "epl2rl-input-16": "#882255",
 }
+# Lengths drawn and left out, of lines that may lie on others: L2RL's and L2RL+Context's often do.
+DASHES = {"l2rl-context": (4.0, 2.0), "epl2rl-input": (1.2, 1.2)}
+MARKERS: dict[str, Marker] = {"l2rl": "square", "l2rl-context": "triangle"}  # others have dots
 SPARE = ("#E69F00", "#56B4E9", "#AA4499", "#8C564B", "#666666")
 BLACK = "#000000"
 GREY = "#6E7781"  # of what is no agent: optima, algorithms
@@ -34,18 +39,20 @@ STAGES = ("#0072B2", "#E69F00", "#009E73")  # of the two-step task
 STRATEGIES = {
     "IMF": "#E69F00",
     "IMB": "#0072B2",
-    "EMF": "#CC79A7",
+    "EMF": "#A0458C",
     "EMB": "#009E73",
     "bias": "#8C8C8C",
     "perseveration": "#595959",
     "alpha": "#D55E00",
 }
-# Along viridis, from dark to light.
-_SHADES = ("#440154", "#482475", "#414487", "#355F8D", "#2A788E", "#21918C", "#22A884", "#44BF70",
-           "#7AD151", "#BDDF26")  # fmt: skip
+# Along inferno, as far as it is dark enough on white.
+_SHADES = ("#160B39", "#320A5E", "#510E6C", "#6D186E", "#88226A", "#A52C60", "#C03A51", "#D74B3F",
+           "#EA632A")  # fmt: skip
+EARLY, LATE = "#D55E00", "#08306B"  # of a way: orange to blue, and light to dark in grey
 # Colours of the page behind charts, in its light and in its dark scheme, as in page.css.
 LIGHT, DARK = "#ffffff", "#14181d"
 CONTRAST = 3.0  # what WCAG 2.2 asks of graphics (1.4.11)
+TEXT_CONTRAST = 4.5  # and of text (1.4.3)
 
 
 class ShownAgent(NamedTuple):
@@ -55,6 +62,8 @@ class ShownAgent(NamedTuple):
     label: str
     colour: str
     scores: AgentResults
+    dash: Sequence[float] = ()  # of its line, where lines may lie on each other
+    marker: Marker = "dot"
 
 
 def label(agent: str) -> str:
@@ -85,11 +94,11 @@ def palette(agents: Sequence[str]) -> list[str]:
 
 def shown_agents(results: Results) -> list[ShownAgent]:
     agents = results["agents"]
-    colours = palette(list(agents))
-    return [
-        ShownAgent(name, label(name), colour, scores)
-        for (name, scores), colour in zip(agents.items(), colours, strict=True)
-    ]
+    shown = []
+    for (name, scores), own in zip(agents.items(), palette(list(agents)), strict=True):
+        looks = DASHES.get(name, ()), MARKERS.get(name, "dot")
+        shown.append(ShownAgent(name, label(name), own, scores, *looks))
+    return shown
 
 
 def shades(count: int) -> list[str]:
@@ -107,11 +116,11 @@ def mixed(one: str, other: str, share: float) -> str:
     return "#" + "".join(f"{round((1 - share) * a + share * b):02x}" for a, b in pairs)
 
 
-def readable(colour: str, background: str) -> str:
+def readable(colour: str, background: str, least: float = CONTRAST) -> str:
     """Return the colour itself, or the nearest shade or tint of it that stands out."""
     towards = "#000000" if luminance(background) > 0.2 else "#ffffff"
     mixes = (mixed(colour, towards, step / 25) for step in range(26))
-    return next(mix for mix in mixes if contrast(mix, background) >= CONTRAST)
+    return next(mix for mix in mixes if contrast(mix, background) >= least)
 
 
 def contrast(colour: str, background: str) -> float:

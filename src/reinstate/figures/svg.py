@@ -6,7 +6,14 @@ The picture is whole without JavaScript; page.js reads the table to answer point
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
-from reinstate.figures.axes import label_text, place_labels, tick_texts, ticks
+from reinstate.figures.axes import (
+    label_text,
+    log_ticks,
+    marks_on_top,
+    place_labels,
+    tick_texts,
+    ticks,
+)
 from reinstate.figures.chart import Chart, Series, Values
 from reinstate.figures.markup import Markup, folded, joined, number, row, table, tag, with_bounds
 from reinstate.figures.style import DARK, LIGHT, readable
@@ -16,6 +23,7 @@ LEFT, RIGHT, TOP, BOTTOM = 58, 24, 14, 46  # margins: room for ticks and labels,
 LABEL_ROOM = 13  # that a line of text needs
 LETTER = 7  # about as wide as one of it
 MOST_LINES = 4  # of a category's name
+FILLED = {"square": "m-3.5 -3.5h7v7h-7z", "triangle": "m0 -4.6l4.4 7.8h-8.8z"}
 SHAPES = {"diamond": "m0 -6l6 6l-6 6l-6 -6z", "cross": "m-3 -3l6 6m0 -6l-6 6"}
 DASH = 1.8  # pixels for each unit of a series' dash
 
@@ -151,7 +159,7 @@ def _x_ticks(chart: Chart) -> Iterable[tuple[float, str]]:
         return enumerate(chart.categories)
     low, high = chart.x_range
     if chart.log_x:
-        return [(x, f"{10**x:g}") for x in ticks(low, high, whole=high - low > 2)]
+        return [(chart.place(x), f"{x:g}") for x in log_ticks(low, high)]
     whole = all(x % 1 == 0 for s in chart.series for x in s.x)
     places = ticks(low, high, most=6 if high < 10_000 else 5, whole=whole)
     return zip(places, tick_texts(places), strict=True)
@@ -178,19 +186,22 @@ def _text(text: str, x: object, y: object, anchor: str, **attributes: object) ->
 
 def _guides(chart: Chart) -> Iterator[Markup]:
     paths = [f"M{LEFT} {_y(chart, line.at):.1f}H{WIDTH - RIGHT}" for line in chart.lines]
-    paths += [f"M{_x(chart, mark.at):.1f} {TOP}V{HEIGHT - BOTTOM}" for mark in chart.marks]
+    places = [_x(chart, chart.place(mark.at)) for mark in chart.marks]
+    paths += [f"M{place:.1f} {TOP}V{HEIGHT - BOTTOM}" for place in places]
     paths += [f"M{LEFT} {HEIGHT - BOTTOM}L{WIDTH - RIGHT} {TOP}"] if chart.diagonal else []
     return (tag("path", d=d, class_="reference") for d in paths)
 
 
 def _labels(chart: Chart) -> Iterator[Markup]:
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
-    for line, left, above in place_labels(chart, 0.82 * LETTER / width, LABEL_ROOM / height):
+    letter = 0.82 * LETTER / width, LABEL_ROOM / height
+    for line, left, above in place_labels(chart, *letter):
         y = _y(chart, line.at) + (-4 if above else LABEL_ROOM)
         x = f"{LEFT + 4 + left * (width - 8):.1f}"
         yield _text(label_text(line), x, f"{y:.1f}", "start", class_="label")
-    for label, where in chart.marks:
-        yield _text(label, f"{_x(chart, where) + 4:.1f}", TOP + 8, "start", class_="label")
+    for (label, where), top in zip(chart.marks, marks_on_top(chart, *letter), strict=True):
+        x, y = f"{_x(chart, chart.place(where)) + 4:.1f}", TOP + 8 if top else HEIGHT - BOTTOM - 5
+        yield _text(label, x, y, "start", class_="label")
 
 
 def _series(chart: Chart, index: int, series: Series) -> Markup:
@@ -223,6 +234,9 @@ def _path(chart: Chart, x: Sequence[float], y: Values) -> str:
 def _marker(series: Series, x: float, y: float) -> Markup:
     if series.marker in SHAPES:
         return tag("path", d=f"M{x:.1f} {y:.1f}{SHAPES[series.marker]}", class_="interval")
+    if series.marker in FILLED:
+        d = f"M{x:.1f} {y:.1f}{FILLED[series.marker]}"
+        return tag("path", d=d, class_="interval", style="fill:var(--c);stroke:none")
     kind = "ring" if series.marker == "ring" else None
     return tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=4, class_=kind)
 
