@@ -113,8 +113,9 @@ def _about(text: str) -> Mapping[str, Any]:
 
 
 def _unknown(path: Path, metadata: Mapping[str, str], kind: str) -> str:
-    stem = kind.rpartition("-")[0]
-    if any(name.startswith(f"{stem}-") and name > kind for name in metadata):
+    stem, _, version = kind.rpartition("-")
+    found = [name.removeprefix(f"{stem}-") for name in metadata if name.startswith(f"{stem}-")]
+    if any(n.isdecimal() and len(n) < 10 and int(n) > int(version) for n in found):
         return f"{path} is of a newer version of this program: install that"
     what = "file of weights" if kind == WEIGHTS else "checkpoint"
     return f"{path} is not a {what} of this program: choose or restore another"
