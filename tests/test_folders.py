@@ -278,11 +278,11 @@ def test_a_folder_that_is_removed_at_the_last_moment_is_not_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "run"
-    make = Path.mkdir
 
-    def mkdir(path: Path, *how: int, **more: bool) -> None:
+    def mkdir(path: Path, **how: bool) -> None:
+        monkeypatch.undo()
         shutil.rmtree(folder)
-        make(path, *how, **more)
+        path.mkdir(**how)
 
     with locked(folder):
         write_atomically(folder / "config.json", b"")

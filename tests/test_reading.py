@@ -1,8 +1,10 @@
 """Files that may be anybody's: regular, of bounded size, inside the folder named, unaltered."""
 
+import faulthandler
 import json
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,24 @@ def arrays_of(path: Path) -> Any:
 READERS: tuple[Callable[[Path], Any], ...] = (read_bytes, read_json, read_lines, arrays_of)
 
 
+@pytest.fixture
+def impatience() -> Iterator[None]:
+    """Let a test that waits for ever fail instead."""
+
+    def give_up(*_: Any) -> None:
+        raise AssertionError("it waits")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(20)
+    faulthandler.dump_traceback_later(60, exit=True)  # where no signal gets through
+    yield
+    faulthandler.cancel_dump_traceback_later()
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
 @pipes
+@pytest.mark.usefixtures("impatience")
 @pytest.mark.parametrize("read", READERS)
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     os.mkfifo(tmp_path / "x.json")
@@ -128,7 +147,8 @@ def test_a_document_says_if_it_was_altered(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     write_document(path, DOCUMENT)
     assert read_json(path) == DOCUMENT
-    path.write_text(json.dumps(json.loads(path.read_text()), indent=4))  # laid out otherwise
+    found = json.loads(path.read_text())
+    path.write_text(json.dumps(dict(reversed(found.items())), indent=4))  # laid out otherwise
     assert read_json(path) == DOCUMENT
     write_document(path, json.loads(path.read_text()))  # its old checksum does not count
     assert read_json(path) == DOCUMENT
