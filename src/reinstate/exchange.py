@@ -9,6 +9,7 @@ and as metadata, under `reinstate-cell-1`, the order of the gates in both: "i f 
 "i f o c_in" in the plain LSTM. `reinstate.torch` has functions of the same names for its own cell.
 """
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -17,6 +18,8 @@ from safetensors import SafetensorError, safe_open
 
 from reinstate.errors import UserError
 from reinstate.files import write_arrays
+from reinstate.files.arrays import LARGEST_ARRAYS
+from reinstate.files.reading import require_regular
 
 if TYPE_CHECKING:
     import reinstate.cell
@@ -80,11 +83,12 @@ def make_cell(weights: Weights) -> "reinstate.cell.EpisodicLSTMCell":
 def read_weights(path: str | Path, framework: Literal["numpy", "pt"]) -> Weights:
     """Read a cell's file into arrays of NumPy or PyTorch, if they can be a cell's."""
     try:
+        require_regular(Path(path), os.stat(path), LARGEST_ARRAYS)  # a pipe would be waited for
         with safe_open(path, framework) as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             order = (file.metadata() or {}).get(FORMAT)
     # safetensors answers a type that NumPy lacks with an AttributeError, a KeyError or a TypeError.
-    except (SafetensorError, OSError, AttributeError, KeyError, TypeError) as error:
+    except (SafetensorError, OSError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(
             f"{path} cannot be read ({error}): name a file that save_cell wrote"
         ) from None

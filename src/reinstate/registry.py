@@ -69,6 +69,14 @@ def _points_of(package: Distribution) -> list[EntryPoint]:
         return []
 
 
+def package_of(point: EntryPoint) -> str:
+    """Name the package that brings something; where its metadata is broken, the module."""
+    try:
+        return point.dist.name if point.dist else point.value
+    except Exception:
+        return point.value
+
+
 def registered_yet() -> bool:
     """Whether this process has registered anything, be it ours or not."""
     return any(_registered.values())
@@ -123,9 +131,8 @@ class Registry(Mapping[str, T], Generic[T]):
         except KeyboardInterrupt:  # the user's, not the module's
             raise
         except BaseException as error:  # whatever a stranger's module raises: SystemExit, too
-            package = point.dist.name if point.dist else point.value
             raise UserError(
-                f"{self.kind} {point.name!r} of the package {package} cannot be loaded"
+                f"{self.kind} {point.name!r} of the package {package_of(point)} cannot be loaded"
                 f" ({_reason(error)}): mend or uninstall it"
             ) from error
         return thing

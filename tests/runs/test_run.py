@@ -130,11 +130,13 @@ def test_require_empty(tmp_path: Path) -> None:
 
 # Metrics
 
+ROW: Any = {"epoch": 1, "steps": 7, "seconds": 0.5, "reward": [1.0, 2.0]}
+
 
 def test_metrics_up_to_an_epoch(tmp_path: Path) -> None:
     run = Run(tmp_path)
     assert run.read_metrics() == []
-    rows = [{"epoch": n, "reward": [n / 3, 0.1]} for n in (1, 2, 3)]
+    rows = [{**ROW, "epoch": n, "reward": [n / 3, 0.1]} for n in (1, 2, 3)]
     for row in rows:
         run.append_metrics(row)
     assert run.read_metrics() == rows
@@ -143,13 +145,20 @@ def test_metrics_up_to_an_epoch(tmp_path: Path) -> None:
     assert run.read_metrics() == rows[:1]
 
 
-@pytest.mark.parametrize("tail", ['{"epoch": 2, "rew', "\xff\n", '\n\n{"epo\n\n', "17\n"])
-def test_a_line_cut_short_does_not_count(tmp_path: Path, tail: str) -> None:
+@pytest.mark.parametrize(
+    "tail",
+    [
+        *('{"epoch": 2, "rew', "\xff\n", '\n\n{"epo\n\n', "17\n", '{"epoch": 2}\n'),
+        *(json.dumps({**ROW, **change}) for change in ({"epoch": "2"}, {"reward": [[1]]})),
+        *(json.dumps({**ROW, **change}) for change in ({"steps": 1.5}, {"seconds": None})),
+    ],
+)
+def test_a_line_cut_short_or_altered_does_not_count(tmp_path: Path, tail: str) -> None:
     run = Run(tmp_path)
-    run.append_metrics({"epoch": 1})
+    run.append_metrics(ROW)
     with open(run.metrics_path, "a", encoding="latin-1") as file:
         file.write(tail)
-    assert run.read_metrics() == [{"epoch": 1}]
+    assert run.read_metrics() == [ROW]
 
 
 def test_metrics_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

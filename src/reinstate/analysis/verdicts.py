@@ -51,6 +51,8 @@ class Evidence(NamedTuple):
 def judge_mean(per_seed: Any, region: Region) -> Evidence:
     """Judge the mean over seeds by Student's t; differences between agents come seed by seed."""
     values = np.asarray(per_seed, dtype=float)
+    if values.ndim != 1:
+        raise ValueError(f"a claim is about one number per seed, not about {list(values.shape)}")
     ends = student(values)
     if ends is None or not np.isfinite(values).all():  # what a seed lacks decides nothing
         return Evidence(float(values.mean()), None, 1.0, 1.0, len(values))

@@ -11,6 +11,7 @@ from reinstate.choices.model import Ints
 PARQUET = (".parquet", ".pq")
 EMPTY = ("", "nan", "na", "<na>", "null", "none")
 UNKNOWN = -(2**60)  # a label without a meaning; no number in a table is that large
+LONGEST = 60  # characters of a label in messages
 SHOWN = 10  # bad rows named in messages
 
 
@@ -32,7 +33,8 @@ class Column(NamedTuple):
 
     def quoted(self, row: int) -> str:
         label = self.labels[self.code[row]]
-        return f"{self.name} is {'empty' if is_empty(label) else repr(label)}"
+        shown = repr(label) if len(label) <= LONGEST else f"{label[:LONGEST]!r}…"
+        return f"{self.name} is {'empty' if is_empty(label) else shown}"
 
 
 class Problems:

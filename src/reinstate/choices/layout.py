@@ -5,7 +5,7 @@ from itertools import islice
 
 import numpy as np
 
-from reinstate.choices.columns import Column, Origin
+from reinstate.choices.columns import LONGEST, Column, Origin
 from reinstate.errors import UserError, nearest, one_line
 
 COLUMNS = ("participant", "session", "episode", "cued", "cue_episode", "action", "state", "reward")
@@ -60,7 +60,7 @@ def _lacking(
         repr(theirs) + (f" for {name}" if theirs != name else "")
         for name, theirs in missing.items()
     ]
-    free = [name for name in there if name not in taken]
+    free = [name for name in there if name not in taken and len(name) <= LONGEST]
     such = origin.option("columns", dict(_guesses(missing, free)))
     has = one_line(", ".join(islice(there, SHOWN)) or "none")
     has += " and others" if len(there) > SHOWN else ""

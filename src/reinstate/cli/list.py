@@ -14,7 +14,7 @@ from typing import Any
 from reinstate.cli.parsing import Verb
 from reinstate.cli.tables import say
 from reinstate.errors import UserError
-from reinstate.registry import Registry, entry_points_of_others, registered_yet
+from reinstate.registry import Registry, entry_points_of_others, package_of, registered_yet
 
 WIDTH = 22  # of the names' column
 LISTING = Path(__file__).with_name("listing.json")
@@ -35,7 +35,7 @@ class List(Verb):
         points = entry_points_of_others()
         more = points or registered_yet()
         found = describe_all() if more else json.loads(LISTING.read_bytes())
-        return {**found, "packages": {each.name: each.dist.name for each in points if each.dist}}
+        return {**found, "packages": {each.name: package_of(each) for each in points if each.dist}}
 
     def show(self, result: Listing) -> None:
         packages = result.pop("packages")

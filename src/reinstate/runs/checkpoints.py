@@ -29,6 +29,7 @@ CARRIED = 500
 LARGEST_METRICS = 1_000_000_000  # bytes
 
 Row = dict[str, Any]  # a line of metrics.jsonl
+KINDS_OF_ROWS = ({"epoch", "steps", "seconds", "reward"}, {"epoch", "seconds", "loss", "right"})
 
 
 class Checkpoint(NamedTuple):
@@ -59,8 +60,33 @@ def load_checkpoint(path: Path, template: Any) -> Checkpoint:
         raise UserError(f"{path} is no file: name a checkpoint of the run")
     arrays, epoch = _read(path, (CHECKPOINT, OLD_CHECKPOINT), _size_of(template))
     lines = arrays.pop(METRICS, None)
-    rows = None if lines is None else [parse(line) for line in lines.tobytes().splitlines()]
+    rows = None if lines is None else _rows(path, lines.tobytes())
     return Checkpoint(_fill(path, arrays, template), epoch, rows)
+
+
+def _rows(path: Path, lines: bytes) -> list[Row]:
+    """Read the metrics that a checkpoint carries."""
+    try:
+        rows = [parse(line) for line in lines.splitlines()]
+    except (ValueError, RecursionError):
+        rows = [None]
+    if not all(map(is_row, rows)):
+        raise Damaged(f"{path} is damaged: its metrics cannot be read; restore it, or {_AGAIN}")
+    return rows
+
+
+def is_row(row: Any) -> bool:
+    """Tell whether a value is a line of metrics: an agent's, or that of an embedder."""
+    if not isinstance(row, Mapping) or not any(kind <= row.keys() for kind in KINDS_OF_ROWS):
+        return False
+    whole = all(type(row[name]) is int for name in ("epoch", "steps") if name in row)
+    plain = _is_number(row["seconds"]) and isinstance(row.get("reward", []), list)
+    each = [x for value in row.values() for x in (value if isinstance(value, list) else [value])]
+    return whole and plain and all(map(_is_number, each))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def load_weights(path: Path, template: Any) -> tuple[Any, int]:

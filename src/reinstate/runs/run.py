@@ -12,7 +12,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from reinstate.files import (
     write_atomically,
     write_document,
 )
-from reinstate.runs.checkpoints import Row, leaves, write_checkpoint, write_weights
+from reinstate.runs.checkpoints import Row, is_row, leaves, write_checkpoint, write_weights
 from reinstate.runs.provenance import provenance
 from reinstate.settings import Settings, completed, differences, recorded_settings, to_dict
 
@@ -106,7 +106,7 @@ class Run:
         if not self.metrics_path.exists():
             return []
         found = read_lines(self.metrics_path, inside=self.path)
-        return [row for row in found if _is_row(row) and row["epoch"] <= up_to]
+        return [row for row in found if is_row(row) and row["epoch"] <= up_to]
 
     def write_metrics(self, rows: Sequence[Row]) -> None:
         lines = "".join(json.dumps(row) + "\n" for row in rows)
@@ -160,10 +160,6 @@ def _epochs(folder: Path) -> dict[int, Path]:
     names = {path: path.stem.removeprefix("epoch-") for path in folder.glob("epoch-*.safetensors")}
     epochs = {int(n): path for path, n in names.items() if n.isdecimal() and len(n) < 10}
     return {n: epochs[n] for n in sorted(epochs)}
-
-
-def _is_row(row: Any) -> bool:
-    return isinstance(row, Mapping) and type(row.get("epoch")) is int
 
 
 class Opened(NamedTuple):
