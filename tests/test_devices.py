@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from reinstate.devices import over_seeds
+from reinstate.devices import describe, elsewhere, over_seeds
 
 
 def walk(key: jax.Array, seed: jax.Array) -> dict[str, Any]:
@@ -70,6 +70,24 @@ def test_an_even_number_is_spread_without_padding() -> None:
     plain = jax.jit(spread, in_shardings=NamedSharding(mesh, spec))
     ours = over_seeds(walk, 4).lower(keys, numbers).as_text()
     assert ours == plain.lower(keys, numbers).as_text()
+
+
+def test_what_it_means_to_continue_on_other_devices() -> None:
+    assert describe() == "cpu × 2"
+    began = "this began on {} and goes on with cpu × 2: equal but for rounding"
+    for recorded, seeds, found in (
+        (None, 3, None),  # by an earlier version
+        ("cpu × 2", 3, None),
+        ("cpu × 4", 1, None),
+        ("cpu × 4", 2, None),  # one seed on each of two, here and there
+        ("cpu × 1", 1, None),
+        ("cpu × 4", 3, f"{began}; JAX_NUM_CPU_DEVICES=4 computes the same"),
+        ("cpu × 1", 2, f"{began}; JAX_NUM_CPU_DEVICES=1 computes the same"),
+        ("NVIDIA H100 × 2", 2, began),
+        ("cpu × 0", 2, f"{began}"),
+        ("abacus", 2, began),
+    ):
+        assert elsewhere(recorded, seeds) == (found and found.format(recorded))
 
 
 def test_five_seeds_on_four_devices() -> None:

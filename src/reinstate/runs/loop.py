@@ -197,7 +197,7 @@ def _whole(run: Run, epoch: int, carried: list[Row] | None, reporter: Reporter) 
     first = carried[0]["epoch"] if carried else epoch + 1
     filed = {row["epoch"]: row for row in run.read_metrics(first - 1)} if first > 1 else {}
     rows = [*(filed[each] for each in sorted(filed)), *(carried or ())]
-    if not rows or rows[-1]["epoch"] != epoch:
+    if epoch and (not rows or rows[-1]["epoch"] != epoch):
         raise UserError(
             f"{run.metrics_path} lacks epoch {epoch}: restore it, or delete {run.last_checkpoint()}"
             " to continue from the checkpoint before"

@@ -146,7 +146,7 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         weights = {name: np.asarray(leaf[at]) for name, leaf in leaves(new.params).items()}
         lost = [name for name, leaf in weights.items() if not np.isfinite(leaf).all()]
         what = f"weight {lost[0].lstrip('.')}" if lost else "the loss"
-        others = f" and {len(lost) - 1} other tensors" if len(lost) > 1 else ""
+        others = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
         found = f" ({self._origin(before, at)})" if self.debug_nans else ""
         return f"{what}{others} of seed {seed}{found}"
 
@@ -155,7 +155,7 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         checked = jax.jit(checkify.checkify(self.learner.train_epoch, checkify.float_checks))
         error, _ = checked(jax.tree.map(lambda leaf: leaf[at], before))
         words = error.get() or "nothing became NaN: numbers grew beyond what can be written"
-        return " ".join(words.split())
+        return " ".join(words.split()).rstrip(".")
 
     def save(self, epoch: int, state: TrainState, stopping: bool) -> None:
         if epoch in self.milestones:
