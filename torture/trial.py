@@ -35,7 +35,7 @@ from reinstate.settings import Settings, from_dict, recorded_settings, to_dict
 
 PATIENCE = 10  # seconds for a case that is not trained
 TRAINING = 180  # seconds for one that is: it is compiled
-TRAINED = 0.05  # share of the accepted ones that are, if they are small
+TRAINED = 0.1  # share of the accepted ones that are, if they are small
 SMALL = 100_000_000  # bytes
 SHORT = 1000  # steps that follow each other in an epoch
 LINE = re.compile(r"reinstate: .{1,1100}\n")
