@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from reinstate.agent import AGENTS, Maker, Network
-from reinstate.errors import LARGEST_COUNT, UserError, brief, require_positive
+from reinstate.errors import LARGEST_COUNT, UserError, brief, one_line, require_positive
 from reinstate.evaluation import Evaluation
 from reinstate.learner import A2C, Learner, Rates
 from reinstate.memory import DND, MEMORIES, Memory
@@ -172,8 +172,8 @@ def _value(kind: Any, value: Any, where: str) -> Any:
 
 
 def _short(text: str) -> str:
-    """Cut what a file says to what a message has room for."""
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    """Cut what a file says to what a message has room for, on one line."""
+    return one_line(text) if len(text) <= LONGEST else f"{one_line(text[:LONGEST])}…"
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> list[str]:
