@@ -33,6 +33,9 @@ def test_a_map_of_a_run(command: Command, tmp_path: Path, monkeypatch: pytest.Mo
     np.testing.assert_array_equal(players[0].head.weight, weights[1])
     assert "after 2 exposures" in (tmp_path / "m.svg").read_text()
     assert_refused(command("memory-map x --out m.svg"), "m.svg exists: choose another --out")
+    said = command("memory-map x --gates --epochs 2")
+    assert said.code == 0 and "next: open gates.png" in said.out
+    assert (tmp_path / "gates.png").read_bytes().startswith(b"\x89PNG")
     assert_refused(command("memory-map x --out m.gif"), "m.gif must end in .png, .svg or .pdf")
     assert_refused(command("memory-map x --seed 7"), "x has the seeds [0, 1], not 7")
     assert_refused(command("memory-map x --epochs 0"), "epochs must be positive, not 0")

@@ -8,10 +8,13 @@ import jax
 
 from reinstate import devices
 from reinstate.analysis.memory_map import memory_map, stored_states
+from reinstate.analysis.unit_gates import unit_gates
+from reinstate.cli.parsing import Flag
 from reinstate.cli.shared import RunFolder, Verb, shown
 from reinstate.cli.tables import say
 from reinstate.errors import UserError, require_positive
-from reinstate.figures import memory_map as figure
+from reinstate.figures import memory_map as states
+from reinstate.figures import unit_gates as by_unit
 from reinstate.figures.style import label
 from reinstate.figures.writing import require_kind
 from reinstate.files import require_new
@@ -32,8 +35,11 @@ class MemoryMap(Verb):
     arm is good lie together by colour, whatever context they are of. Where there are no arms,
     colours are those of ten contexts of one epoch.
 
+    With --gates the figure shows how far each unit's r-gate opens, step by step.
+
       reinstate memory-map barcode-bandits/epl2rl
       reinstate memory-map runs/mine --seed 3 --epochs 30 --out map.pdf
+      reinstate memory-map two-step/epl2rl --gates
     """
 
     run: RunFolder
@@ -43,12 +49,19 @@ class MemoryMap(Verb):
     """Which of the run's seeds."""
     epochs: int = 10
     """Epochs that it plays; each has its own contexts."""
-    out: Annotated[Path, shown("FILE")] = Path("memory-map.png")
+    gates: Flag = False
+    """Draw the r-gate of every unit instead: by exposure, or without and with a cue."""
+    out: Annotated[Path | None, shown("FILE", "memory-map.png, or gates.png")] = None
     """The new file: .png, .svg or .pdf."""
 
     def __post_init__(self) -> None:
         require_positive(epochs=self.epochs)
-        require_kind(self.out)
+        require_kind(self.file)
+
+    @property
+    def file(self) -> Path:
+        """The file to write."""
+        return self.out or Path("gates.png" if self.gates else "memory-map.png")
 
     def do(self, command: str) -> dict[str, Any]:
         run = find_run(self.run)
@@ -57,7 +70,7 @@ class MemoryMap(Verb):
         seed = seeds[0] if self.seed is None else self.seed
         if seed not in seeds:
             raise UserError(f"{self.run} has the seeds {seeds}, not {seed}")
-        require_new(self.out, "--out")
+        require_new(self.file, "--out")
         devices.divide_cpu()
         evaluator = Evaluator(experiment, agent, settings)
         if not evaluator.learner.remembers:
@@ -67,11 +80,16 @@ class MemoryMap(Verb):
         size.require_room(one, agent, trained=False, judged=True)
         state, place = evaluator.load(run), seeds.index(seed)
         player = evaluator.learner.agent(jax.tree.map(lambda x: x[place], state.params))
+        draw = self._draw_gates if self.gates else self._draw_states
+        said = experiment.title, agent
+        return {"file": str(self.file), **draw(said, evaluator.condition, player, played, seed)}
+
+    def _draw_states(self, said: tuple[str, str], *played: Any) -> dict[str, Any]:
+        title, agent = said
         with Reporter().working(f"{agent}: playing"):
-            found = memory_map(stored_states(evaluator.condition, player, played, seed))
-        figure.save(found, self.out, f"{experiment.title}: what {label(agent)} stores")
+            found = memory_map(stored_states(*played))
+        states.save(found, self.file, f"{title}: what {label(agent)} stores")
         return {
-            "file": str(self.out),
             "labels": found.labels,
             "explained": found.explained,
             "exposures": [panel.exposure for panel in found.panels],
@@ -79,11 +97,30 @@ class MemoryMap(Verb):
             "readable": [panel.readable for panel in found.panels],
         }
 
+    def _draw_gates(self, said: tuple[str, str], *played: Any) -> dict[str, Any]:
+        title, agent = said
+        with Reporter().working(f"{agent}: playing"):
+            found = unit_gates(*played)
+        by_unit.save(found, self.file, f"{title}: r-gates of {label(agent)}")
+        return {
+            "groups": found.groups,
+            "units": found.unit.tolist(),
+            "mean": found.mean.tolist(),
+            "half": found.half,
+        }
+
     def show(self, result: dict[str, Any]) -> None:
+        if self.gates:
+            most, units = result["half"], len(result["units"])
+            say(f"half of the gate is in {most} of {units} units; all of them are in the figure")
+        else:
+            self._show_states(result)
+        say(f"next: open {result['file']}")
+
+    def _show_states(self, result: dict[str, Any]) -> None:
         for exposure, readable in zip(result["exposures"], result["readable"], strict=True):
             if readable is not None:
                 times = "1 exposure" if exposure == 1 else f"{exposure} exposures"
                 share = f"{100 * readable:.0f}% of states are nearest to one of the same"
                 say(f"after {times}: {share} {result['labels']}")
         say(f"{result['file']} shows {sum(result['states'])} stored states")
-        say(f"next: open {result['file']}")

@@ -102,7 +102,10 @@ def animated_ways(drawing: Trajectories, ident: str) -> Markup | None:
     )
     note = tag("p", said, f"{choice} the first." if len(pairs) > 1 else "")
     drawn = Markup(film.svg(panels, 0, f"{title}. {said}", f"#{ident} "))
-    return tag("figure", tag("figcaption", title, note), drawn, class_="replay", id=ident)
+    # What page.js needs to know, so that it can be stopped and moved by hand.
+    moves = {"data_moves": max(len(first), len(second)), "data_pace": SECONDS}
+    known: Any = {"class_": "replay", "id": ident, "data_seconds": f"{SECONDS * film.steps:g}"}
+    return tag("figure", tag("figcaption", title, note), drawn, **known, **moves)
 
 
 def _lengths(pair: Mapping[str, Any]) -> tuple[int, int]:
