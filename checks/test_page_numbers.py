@@ -54,14 +54,30 @@ def test_claims_are_those_of_the_file() -> None:
     low, high = refuted["ci95"]
     assert [
         refuted["paper"],
-        f"{refuted['claim']}: {refuted['bound']}",
+        recorded.named(f"{refuted['claim']}: {refuted['bound']}"),
         f"{refuted['value']:.3f} [{low:.3f},{recorded.NBSP}{high:.3f}]",
         f"<{recorded.NBSP}.001",
         f"<{recorded.NBSP}.001",
         f"**contradicted**; tried: {refuted['tried']}",
     ] in rows
-    (supported,) = [row for row in rows if row[1].startswith("epl2rl uses EMB on cued")]
+    (supported,) = [row for row in rows if row[1].startswith("epL2RL uses EMB on cued")]
     assert supported[-1] == "supported"
+
+
+def test_claims_call_agents_by_the_names_that_readers_know() -> None:
+    claim = "epl2rl's lead over l2rl-context and epl2rl-recognition; epl2rl-input-16 is at chance"
+    assert recorded.named(claim) == (
+        "epL2RL's lead over L2RL+Context and epL2RL+Recognition; `epl2rl-input-16` is at chance"
+    )
+
+
+def test_optima_by_exposure_have_a_small_table_of_their_own() -> None:
+    optima, by_exposure = recorded.table("optimum", ["barcode-bandits"]).split("\n\n")
+    values = read_json(RESULTS / "barcode-bandits/results.json")["optimum"]
+    assert all(len(row) == 2 and "  " not in row[1] for row in cells_of(optima))
+    ((name, *cells),) = cells_of(by_exposure)
+    assert name == "own memory by exposure"
+    assert cells == [f"{value:.4f}" for value in values["own_memory_by_exposure"]]
 
 
 def test_a_number_is_found_by_its_path() -> None:
@@ -74,6 +90,9 @@ def test_a_number_is_found_by_its_path() -> None:
     assert recorded.number("two-step checks.IMF-on-cued.value .3f") == f"{imf['value']:.3f}"
     with pytest.raises(ValueError, match="too many values"):
         recorded.number("two-step checks.IMF.value")  # uncued or cued?
+    probes = read_json(RESULTS / "compositional-bandits/results.json")["agents"]["epl2rl"]["probes"]
+    where = "compositional-bandits agents.epl2rl.probes.memory-cleared.mean .2f"
+    assert recorded.number(where) == f"{probes['memory cleared']['mean']:.2f}"
     with pytest.raises(KeyError):
         recorded.number("two-step agents.nobody.reward.mean .3f")
 
@@ -87,7 +106,7 @@ def test_record_and_replicate_stand_side_by_side() -> None:
     checks = [check for part in record["experiments"].values() for check in part["checks"]]
     for kept, its in ((True, rows), (False, [["", *row] for row in ours])):
         for row, check in zip(its, [c for c in checks if bool(c["paper"]) is kept], strict=True):
-            assert row[2].startswith(f"{check['claim']}: ")
+            assert row[2].startswith(recorded.named(f"{check['claim']}: "))
             assert row[3].strip("*").startswith(check["verdict"])
             assert f" {check['value']:.3f} [" in row[3]
     # One agent was not run again.

@@ -11,14 +11,30 @@ author = "The reinstate authors"
 copyright = author
 release = version = version_of("reinstate")
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "results", "docstrings"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "captions",
+    "docstrings",
+    "formulas",
+    "results",
+]
 exclude_patterns = ["_build", "_ext", "jupyter_execute"]
 
 html_theme = "furo"
 html_title = "reinstate"
 html_show_sphinx = False
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["page.css"]
+html_js_files = ["page.js"]
+html_math_renderer = "mathml"  # MathJax would be fetched from elsewhere
+myst_enable_extensions = ["dollarmath"]
+myst_update_mathjax = False
 myst_heading_anchors = 3
+copybutton_exclude = ".linenos, .gp, .go"  # of a Python session, what was typed
 nb_execution_mode = "off"  # notebooks are committed with what they show: `make notebooks-write`
 
 # A reference to something of this package that is not there is a mistake; types of others are not.

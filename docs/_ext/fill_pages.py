@@ -7,7 +7,8 @@ what it is made of. A table, which ends where the comment says so, and a number 
     <!-- /results -->
     it earns 7.16<!-- water-maze agents.epl2rl.reward.mean .2f --> per episode
 
-`make tables` writes all of them; `make check-results` fails when pages and results drift apart.
+`make tables` writes all of them, and the figure of memory as an input; `make check-results` fails
+when pages and results drift apart.
 Names of tables are those of `recorded.MADE`, with the files that each is made of, and those below.
 """
 
@@ -21,6 +22,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import command_help
+import input_figure
 import recorded
 from reinstate.cli import VERBS
 from reinstate.files import write_atomically
@@ -32,7 +35,7 @@ NUMBER = re.compile(r"[^ \n(|]+<!-- ([^>]+) -->")
 
 def verbs_table() -> str:
     """The command's verbs, and what each is for."""
-    rows = [[f"`reinstate {verb}`", line] for verb, line in VERBS.items()]
+    rows = [[f"[`reinstate {verb}`](#{verb})", line] for verb, line in VERBS.items()]
     return recorded.markdown(["verb", "to"], rows)
 
 
@@ -64,6 +67,7 @@ MADE: dict[str, Callable[..., str]] = {
     **recorded.COMPUTED,
     "recorded-files": recorded.files_table,
     "verbs": verbs_table,
+    "commands": command_help.commands,
     "settings": settings_table,
 }
 
@@ -98,6 +102,7 @@ def pages() -> Iterator[Path]:
 
 
 def main() -> None:
+    input_figure.write()
     for page in pages():
         text = page.read_text(encoding="utf-8")
         if (filled := fill(text)) != text:

@@ -1,4 +1,4 @@
-"""Recorded results → the tables of README.md, which pages show too; `fill_pages` writes them."""
+"""Recorded results → tables of README.md and the pages; `fill_pages` writes them."""
 
 from collections.abc import Callable
 from statistics import median
@@ -12,8 +12,40 @@ from reinstate.analysis.verdicts import VERDICTS
 from reinstate.choices.model import STRATEGIES
 from reinstate.experiments import EXPERIMENTS
 from reinstate.experiments.base import Experiment
+from reinstate.experiments.claims import RECOGNISING
 from reinstate.experiments.memory_as_input import best_without
 from reinstate.figures.style import LABELS
+
+
+def overview_table(summary: Summary, *documents: Results) -> str:
+    """Show the paper on one screen: a row per experiment, what a memory earns, what holds.
+
+    The documents have the recognising agent; rewards of the others are the summary's.
+    """
+    heads = ["experiment", "without memory (L2RL)", "with memory (epL2RL)"]
+    heads += ["recognising agent", "ceiling", "claims supported"]
+    lines = [_row(*heads), "|---" + "|--:" * (len(heads) - 1) + "|"]
+    for document in documents:
+        experiment = EXPERIMENTS[document["experiment"]]
+        place, title = experiment.title.removeprefix("Experiment ").split(": ")
+        part, number = summary["experiments"][experiment.name], experiment.number
+        agents = {**document["agents"], **part["agents"]}
+        without = "l2rl" if "l2rl" in agents else "l2rl-context"
+        rewards = [agents[name]["reward"]["mean"] for name in (without, "epl2rl", RECOGNISING)]
+        page = f"docs/experiments/{place}-{experiment.name}.md"
+        lines.append(
+            _row(
+                f"{place} [{title}]({page})",
+                *(f"{each:{number}}" for each in (*rewards, document["optimum"]["with_memory"])),
+                _held([check for check in part["checks"] if check["paper"]]),
+            )
+        )
+    return "\n".join(lines)
+
+
+def _held(checks: list[CheckRow]) -> str:
+    held = sum(check["verdict"] == "supported" for check in checks)
+    return f"{held} of {len(checks)}"
 
 
 def results_table(results: Results) -> str:
@@ -217,6 +249,7 @@ def recognition_table(*documents: dict[str, Any]) -> str:
 
 
 TABLES: dict[str, Callable[..., str]] = {
+    "overview": overview_table,
     "recognition": recognition_table,
     "verdicts": verdicts_table,
     "results": results_table,

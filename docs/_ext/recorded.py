@@ -3,6 +3,7 @@
 Pages type no number that a file under results/ holds. Nothing in here needs Sphinx.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from reinstate.cli.tables import as_text
 from reinstate.experiments.claims import SHARES
 from reinstate.experiments.margins import MARGINS
 from reinstate.figures.numbers import written
+from reinstate.figures.style import LABELS
 from reinstate.files import read_json
 from reinstate.runs.provenance import repeatable
 
@@ -47,11 +49,18 @@ def claims_table(results: Results) -> str:
     return "\n\n".join(parts)
 
 
+AGENT = re.compile(r"(?<![\w-])(?:ep)?l2rl(?:-[a-z]+)?(?:-\d+)?(?![\w-])")
 JUDGED = ("tested here", "value [95%]", "*p*")
 
 
 def _judged(check: CheckRow) -> list[str]:
-    return [f"{check['claim']}: {check['bound']}", _value(check), _odds(check["p"])]
+    return [named(f"{check['claim']}: {check['bound']}"), _value(check), _odds(check["p"])]
+
+
+def named(claim: str) -> str:
+    """Write agents as readers know them; one whose label is a phrase stays a name in code."""
+    labels = {name: label for name, label in LABELS.items() if "," not in label}
+    return AGENT.sub(lambda found: labels.get(found[0], f"`{found[0]}`"), claim)
 
 
 def _verdict(check: CheckRow) -> list[str]:
@@ -102,7 +111,7 @@ def _side_by_side(
     for key, check in first.items():
         if wanted(check):
             cells = [_cell(column[key]) if key in column else "" for column in columns]
-            claim = f"{check['claim']}: {_region(check)}"
+            claim = named(f"{check['claim']}: {_region(check)}")
             rows.append([check["section"], check["paper"], claim, *cells])
     return rows
 
@@ -135,8 +144,15 @@ def margins_table() -> str:
 
 
 def optimum_table(results: Results) -> str:
-    rows = [[name.replace("_", " "), as_text(value)] for name, value in results["optimum"].items()]
-    return markdown(["optimum", "value"], rows)
+    """List the optima; one that is known by exposure has a small table of its own."""
+    optima = {name.replace("_", " "): value for name, value in results["optimum"].items()}
+    lists = {name: value for name, value in optima.items() if isinstance(value, list)}
+    rows = [[name, as_text(value)] for name, value in optima.items() if name not in lists]
+    parts = [markdown(["optimum", "value"], rows)]
+    for name, values in lists.items():
+        exposures = map(str, range(1, len(values) + 1))
+        parts.append(markdown(["exposure", *exposures], [[name, *map(as_text, values)]]))
+    return "\n\n".join(parts)
 
 
 def command_block(*documents: dict[str, Any]) -> str:
@@ -164,13 +180,16 @@ def files_table() -> str:
 def number(text: str) -> str:
     """`barcode-bandits optimum.own_memory .2f` → that number, written so.
 
-    In a list, a part of the path is a place, `min`, `max`, or words of the one claim that has them,
-    joined by hyphens: `two-step checks.IMF-on-uncued.value .2f`.
+    In a list, a part of the path is a place, `min`, `max`, or words of the one claim that has them;
+    hyphens may stand for spaces: `two-step checks.IMF-on-uncued.value .2f`.
     """
     name, path, *spec = text.split()
     value = read_json(file_of(name))
     for part in path.split("."):
-        value = _in_list(value, part) if isinstance(value, list) else value[part]
+        if isinstance(value, list):
+            value = _in_list(value, part)
+        else:
+            value = value[part if part in value else part.replace("-", " ")]
     return format(value, spec[0] if spec else "")
 
 
