@@ -7,14 +7,19 @@ from typing import Any
 from reinstate.analysis.documents import read_document
 from reinstate.errors import UserError
 
-GENERATOR = b'<meta name="generator" content="reinstate report">'
+GENERATOR = '<meta name="generator" content="reinstate {}">'
 HEAD = 2000  # bytes of a page that tell what it is
 
 
 def require_report(out: Path) -> None:
-    """Refuse to overwrite anything but an earlier page."""
-    if os.path.lexists(out) and GENERATOR not in _head(out):
-        raise UserError(f"{out} exists and is no report: choose another --out")
+    """Refuse to overwrite anything but an earlier report."""
+    require_page(out, "report", "no report")
+
+
+def require_page(out: Path, verb: str, what: str) -> None:
+    """Refuse to overwrite anything but an earlier page of this verb."""
+    if os.path.lexists(out) and GENERATOR.format(verb).encode() not in _head(out):
+        raise UserError(f"{out} exists and is {what}: choose another --out")
 
 
 def _head(path: Path) -> bytes:

@@ -56,28 +56,42 @@ const Play = (() => {
       return all.subarray(start - size, start);
     });
     if (start !== all.length) throw new Error(`${all.length} weights, expected ${start}`);
-    return { hidden, inputs, actions, weight, bias, headWeight, headBias };
+    // Column by column, so that the sums below run along neighbours: that is twice as fast.
+    const [rows, columns] = [inputs + hidden, 5 * hidden];
+    const turned = weight.map((_, i) => weight[(i % rows) * columns + Math.floor(i / rows)]);
+    return { hidden, inputs, actions, weight: turned, bias, headWeight, headBias };
   }
 
   const startState = (agent) => ({ c: new Float64Array(agent.hidden), h: new Float64Array(agent.hidden) });
 
-  const sigmoid = (z) => 0.5 + 0.5 * Math.tanh(0.5 * z);
+  const sigmoid = (z) => 1 / (1 + Math.exp(-z));
 
   // One step of reinstate.agent.Agent: c = i ∘ c_in + f ∘ c + r ∘ c_ep, h = o ∘ tanh(c).
   function sense(agent, features, action, reward, state, cEp) {
-    const { hidden, weight } = agent;
-    const x = [...features, ...range(agent.actions, (a) => (a === action ? 1 : 0)), reward, ...state.h];
-    const z = Float64Array.from(agent.bias);
-    x.forEach((value, row) => {
-      if (!value) return;
-      for (let k = 0, at = row * z.length; k < z.length; k++, at++) z[k] += value * weight[at];
-    });
+    const { hidden, weight, bias } = agent;
+    const x = new Float64Array(agent.inputs + hidden);
+    x.set(features);
+    if (action >= 0) x[features.length + action] = 1;
+    x[agent.inputs - 1] = reward;
+    x.set(state.h, agent.inputs);
     const [c, h, r] = range(3, () => new Float64Array(hidden));
+    const [size, apart] = [x.length, hidden * x.length]; // of a unit's weights, and between its gates
     for (let u = 0; u < hidden; u++) {
-      const [i, f, o] = [sigmoid(z[u]), sigmoid(z[hidden + u]), sigmoid(z[2 * hidden + u])];
-      r[u] = sigmoid(z[4 * hidden + u]);
-      c[u] = i * Math.tanh(z[3 * hidden + u]) + f * state.c[u] + r[u] * cEp[u];
-      h[u] = o * Math.tanh(c[u]);
+      let i = bias[u];
+      let f = bias[hidden + u];
+      let o = bias[2 * hidden + u];
+      let cIn = bias[3 * hidden + u];
+      let reinstated = bias[4 * hidden + u];
+      for (let row = 0, at = u * size; row < size; row++, at++) {
+        i += x[row] * weight[at];
+        f += x[row] * weight[at + apart];
+        o += x[row] * weight[at + 2 * apart];
+        cIn += x[row] * weight[at + 3 * apart];
+        reinstated += x[row] * weight[at + 4 * apart];
+      }
+      r[u] = sigmoid(reinstated);
+      c[u] = sigmoid(i) * Math.tanh(cIn) + sigmoid(f) * state.c[u] + r[u] * cEp[u];
+      h[u] = sigmoid(o) * Math.tanh(c[u]);
     }
     const out = range(agent.actions + 1, (row) => {
       let sum = agent.headBias[row];
