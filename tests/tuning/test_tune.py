@@ -434,6 +434,7 @@ def test_the_command_with_optuna(command: Command, tmp_path: Path) -> None:
         ("--trials 2 --optuna 2", "--optuna and --vary go together"),
         ("--vary lanes=4", "--optuna and --vary go together"),
         ("--optuna -1 --vary lanes=4", "optuna must be a number of trials"),
+        ("--optuna 1000000 --vary lanes=4", "--optuna takes 100000 trials at most"),
         ("--agents epl2rll", "did you mean epl2rl"),
         ("--agents", "--agents needs at least one name"),
         ("--ranges.discount 2", "ranges.discount must be between 0 and 1"),

@@ -22,7 +22,7 @@ from reinstate.files import locked, write_document
 from reinstate.learner import A2C
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
-from reinstate.tuning.search import SCORE, Asked, earlier, search, worth
+from reinstate.tuning.search import MOST_TRIALS, SCORE, Asked, earlier, search, worth
 
 VARIABLE = {  # name → the part of Settings that has it
     "hidden_size": "network",
@@ -42,6 +42,10 @@ class Study:
 
     trials: int
     vary: dict[str, tuple[Any, ...]]
+
+    def __post_init__(self) -> None:
+        if self.trials > MOST_TRIALS:
+            raise UserError(f"--optuna takes {MOST_TRIALS} trials at most, not {self.trials}")
 
     @property
     def exhaustive(self) -> bool:
