@@ -188,7 +188,9 @@ RUNS = {
     "report of a run": Reader("run", RUN, verb("report run"), ("report.html",), 8),
     "train --resume": Reader("run", RUN, verb(RESUMED), ("run",)),
     "train --resume, older": Reader("older run", RUN, verb(RESUMED), ("run",)),
-    "wandb-id": Reader("run", ("run/wandb-id.json", "run/config.json"), _sink, share=2),
+    "wandb-id": Reader(
+        "run", ("run/wandb-id.json", "run/config.json"), _sink, ("run/wandb-id.json",), 2
+    ),
     "reproduce --resume": Reader(
         "reproduction",
         ("out/*.json", "out/*/*.json*"),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from reinstate.errors import UserError
+from reinstate.errors import UserError, one_line
 from reinstate.files import write_arrays
 from reinstate.files.arrays import LARGEST_ARRAYS
 from reinstate.files.reading import require_regular
@@ -90,7 +90,7 @@ def read_weights(path: str | Path, framework: Literal["numpy", "pt"]) -> Weights
     # safetensors answers a type that NumPy lacks with an AttributeError, a KeyError or a TypeError.
     except (SafetensorError, OSError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(
-            f"{path} cannot be read ({error}): name a file that save_cell wrote"
+            f"{path} cannot be read ({one_line(error)}): name a file that save_cell wrote"
         ) from None
     if order not in ORDERS.values() or arrays.keys() != {"weight", "bias"}:
         raise UserError(

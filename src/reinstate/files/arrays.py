@@ -9,7 +9,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from reinstate.errors import Damaged, UserError
+from reinstate.errors import Damaged, UserError, one_line
 from reinstate.files.reading import require_regular
 from reinstate.files.writing import write_atomically
 
@@ -36,7 +36,7 @@ def read_arrays(
         raise UserError(f"{path} does not exist: {advice}") from None
     # safetensors answers a type that NumPy lacks with an AttributeError or a TypeError.
     except (SafetensorError, OSError, AttributeError, TypeError, ValueError) as error:
-        raise Damaged(f"{path} cannot be read ({error}): {advice}") from None
+        raise Damaged(f"{path} cannot be read ({one_line(error)}): {advice}") from None
 
 
 def checksum_of(arrays: Mapping[str, np.ndarray]) -> str:

@@ -1,0 +1,388 @@
+"""Files that once ended in a traceback, a hang or a message of megabytes: now each is one line.
+
+`python -m torture.fuzz` finds such files; what it found is kept here. The last tests do a little of
+what it does.
+"""
+
+import copy
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save
+
+from reinstate import registry
+from reinstate.analysis.results import read_results
+from reinstate.analysis.verdicts import Region, judge_mean
+from reinstate.choices.tables import read_choices
+from reinstate.cli import parse
+from reinstate.cli.list import List
+from reinstate.errors import UserError
+from reinstate.exchange import load_cell
+from reinstate.files import read_json, write_json
+from reinstate.omniglot.embedder import packaged_file
+from reinstate.omniglot.pretraining import read_card
+from reinstate.report import load, page_of
+from reinstate.runs.checkpoints import load_checkpoint, write_checkpoint
+from reinstate.runs.choice_fits import FittedChoices, fit_choices, read_design, read_fit
+from reinstate.runs.gather import gather_inputs
+from reinstate.runs.run import open_run
+from reinstate.settings import to_dict
+from reinstate.tuning import search as searching
+from reinstate.tuning.ranges import Ranges
+from report.recorded import places, small
+from tiny import TINY
+
+LONG = 100_000
+Read = Callable[[Path], Any]
+
+
+def refusal(read: Callable[[], Any]) -> str:
+    """Return why something is refused, in one line of bounded length."""
+    with pytest.raises(UserError) as caught:
+        read()
+    message = str(caught.value)
+    assert len(message.splitlines()) == 1 and len(message) < 2000
+    return message
+
+
+def changed(document: Any, path: str, value: Any) -> Any:
+    """Put a value at one place of a copy; `...` takes away what is there."""
+    new = here = copy.deepcopy(document)
+    *names, last = (int(n) if n.isdecimal() else n for n in path.split("/"))
+    for name in names:
+        here = here[name]
+    if value is ...:
+        del here[last]
+    else:
+        here[last] = value
+    return new
+
+
+# Documents
+
+
+@cache
+def _choices() -> Any:
+    """Return a fit of few choices, as fit.json has it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("reinstate.runs.provenance.commit", lambda: None)
+        rows = stubbed_rows()
+        return json.loads(json.dumps(fit_choices(rows, compare=True).document))
+
+
+def stubbed_rows() -> dict[str, list[Any]]:
+    """Sixty choices of one person."""
+    draw = np.random.default_rng(0).integers(0, 2, (3, 60))
+    names = dict(zip(("action", "state", "reward"), draw.tolist(), strict=True))
+    return {"participant": ["p"] * 60, **names}
+
+
+def fit(folder: Path, document: Any) -> str:
+    write_json(folder / "fit.json", document)
+
+    def read() -> None:
+        found = FittedChoices(read_fit(folder))
+        found.summary()
+        read_design(folder)
+
+    return refusal(read)
+
+
+FITS = {
+    "group/uncued": [],
+    "group/uncued/IMF/ci95": ...,
+    "group/uncued/IMF/mean": "x",
+    "rows": [],
+    "rows/0": 7,
+    "rows/0/p": ...,
+    "stay/episodic": ...,
+    "stay/episodic/ci95": [None],
+    "comparison": [],
+    "comparison/uncued": [],
+    "comparison/uncued/0": 1.5,
+    "comparison/uncued/0/bic": [1.0],
+    "data/actions": ["0"],
+    "data/design/participants": 10**9,
+    "data/design/cued": 7.0,
+}
+
+
+@pytest.mark.parametrize("path", FITS)
+def test_fits(tmp_path: Path, path: str) -> None:
+    write_json(tmp_path / "fit.json", _choices())
+    assert read_fit(tmp_path)["model"] == "one-back" and read_design(tmp_path).participants == 1
+    assert "fit.json" in fit(tmp_path, changed(_choices(), path, FITS[path])) or "design" in path
+
+
+CARDS = {"few_shot/0/accuracy": [], "few_shot/0/kaiser_2017": ..., "one_shot_runs": 3}
+CARDS |= {"pixels_20_way_1_shot": [1.0], "epochs": "7", "few_shot": {}}
+
+
+@pytest.mark.parametrize("path", CARDS)
+def test_cards(tmp_path: Path, path: str) -> None:
+    card, file = json.loads(packaged_file("card.json").read_text()), tmp_path / "card.json"
+    write_json(file, card)
+    assert read_card(file)["epochs"] == card["epochs"]
+    write_json(file, changed(card, path, CARDS[path]))
+    assert "does not describe an embedder" in refusal(lambda: read_card(file))
+
+
+IDENTITY = {
+    "experiment": "small",
+    "agent": "l2rl",
+    "settings": to_dict(TINY),
+    "ranges": json.loads(json.dumps(to_dict(Ranges()))),
+    "trials_a_round": 2,
+    "draw_seed": 0,
+}
+PROVENANCE = dict.fromkeys(("version", "commit", "jax", "preset", "score", "command", "device"), "")
+SETTING = dict.fromkeys(("learning_rate", "entropy_cost", "discount", "value_cost"), 0.5)
+SCORE = {"reward": 1.0, "per_seed": [1.0, 1.0]}
+TRIALS = [{"number": n, "round": 0, "setting": SETTING, "agents": {"l2rl": SCORE}} for n in (0, 1)]
+SEARCH = {**IDENTITY, **PROVENANCE, "rounds": 1, "trials": TRIALS, "best": None, "standing": {}}
+SEARCH["seconds"] = {"compile": 1.0, "train": 1.0}
+VARY = {"rounds_each": 1, "vary": {"lanes": [4, 8]}}
+STUDIED = {"values": {"lanes": 4}, "folder": "lanes=4", "best": None, "standing": {}, "seconds": {}}
+STUDY = {**IDENTITY, **VARY, **PROVENANCE, "tried": [{"lanes": 4}], "studied": [STUDIED]}
+SEARCHES = {
+    "trials/0/round": ...,
+    "trials/0": 3,
+    "trials/1/round": 1,
+    "trials/1/number": 7,
+    "trials/0/setting/discount": ...,
+    "trials/0/setting/more": 1.0,
+    "trials/0/setting/value_cost": float("inf"),
+    "trials/0/agents/l2rl": [],
+    "trials/0/agents": {"l2rl": {}},
+    "seconds/compile": ...,
+    "standing": {"l2rl": 1},
+}
+STUDIES = {
+    "studied/0/values": 4,
+    "studied/0/best": {},
+    "studied/0/folder": ...,
+    "tried/0": {"lanes": 16},
+    "tried/0/lanes": 8,
+    "tried/0/more": 1,
+    "tried": 5,
+}
+
+
+@pytest.mark.parametrize("path", [*SEARCHES, *STUDIES])
+def test_searches(tmp_path: Path, path: str) -> None:
+    rows, whole = ("trials", SEARCH) if path in SEARCHES else ("studied", STUDY)
+    wanted = IDENTITY if path in SEARCHES else {**IDENTITY, **VARY}
+    write_json(tmp_path / "search.json", whole)
+    assert searching.earlier(tmp_path, wanted, rows) == whole
+    broken = changed(whole, path, (SEARCHES | STUDIES)[path])
+    write_json(tmp_path / "search.json", broken)
+    said = refusal(lambda: searching.earlier(tmp_path, wanted, rows))
+    assert "choose another --out" in said
+
+
+@cache
+def _results() -> Any:
+    document = small()
+    return document
+
+
+RESULTS = {
+    "agents/l2rl/reward/per_seed": [[1.0], [2.0, 3.0]],
+    "agents/l2rl/reward/per_seed/0": "a",
+    "agents/l2rl/reward/per_seed/1": {},
+    "agents/l2rl/theirs": {"per_seed": "\x00"},
+    "agents/epl2rl/by_exposure/regret": ...,
+    "agents/epl2rl/by_exposure": ...,
+    "agents/epl2rl/by_exposure/regret/per_seed": [1.0, 2.0, 3.0, 4.0, 5.0],
+    "agents/epl2rl/seeds": [1],
+    "settings/task/num_arms": "x" * LONG,
+    "settings/task": "a\nb\n" * LONG,
+}
+
+
+@pytest.mark.parametrize("path", RESULTS)
+def test_results_judged_again(tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    optimum = _results()["optimum"]
+    monkeypatch.setattr("reinstate.runs.rejudge.optimum_of", lambda *task: optimum)
+    monkeypatch.setattr("reinstate.runs.rejudge.draw", lambda *what: None)
+    judge = partial(parse, ["rejudge", str(tmp_path)])
+    write_json(tmp_path / "results.json", _results())
+    assert judge().do("")
+    write_json(tmp_path / "results.json", changed(_results(), path, RESULTS[path]))
+    refusal(lambda: judge().do(""))
+
+
+def test_a_claim_is_about_one_number_per_seed() -> None:
+    """Of arrays there would be as many intervals, which no table can print."""
+    with pytest.raises(ValueError, match="one number per seed"):
+        judge_mean([[1.0, 2.0]] * 5, Region(low=0.0))
+
+
+def test_a_command_whose_quotes_never_close(tmp_path: Path) -> None:
+    document = changed(_results(), "command", "reinstate reproduce 'x")
+    document["agents"]["epl2rl-input"] = document["agents"]["epl2rl"]
+    write_json(tmp_path / "results.json", document)
+    rows = gather_inputs([tmp_path], "")["experiments"]["barcode-bandits"]
+    (row,) = rows.values()
+    assert row["agents"]["epl2rl-input"]["command"] == "reinstate reproduce 'x"
+
+
+@pytest.mark.parametrize("value", ["bag" + "é" * LONG, "a\n" * 90])
+def test_settings_are_told_in_a_few_words(tmp_path: Path, value: str) -> None:
+    asked = changed(to_dict(TINY), "task/process", value)
+    config = {"experiment": "barcode-bandits", "agent": "l2rl", "settings": asked}
+    write_json(tmp_path / "config.json", {"config": config})
+    assert len(refusal(lambda: open_run(tmp_path))) < 400
+
+
+# Files
+
+
+def _loop(folder: Path) -> Path:
+    (folder / "results.json").symlink_to("results.json")
+    return folder
+
+
+def _metrics(folder: Path, lines: bytes) -> Path:
+    """Write a checkpoint whose checksum is right and whose metrics are no metrics."""
+    path, state = folder / "epoch-00001.safetensors", {"w": np.ones(2, np.float32)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("reinstate.runs.checkpoints.json.dumps", _dumps(lines))
+        write_checkpoint(path, state, 1, [{}])
+    return path
+
+
+def _dumps(lines: bytes) -> Callable[[Any], str]:
+    plain = json.dumps
+    return lambda value: lines.decode() if value == {} else plain(value)
+
+
+@pytest.mark.parametrize("lines", [b"{", b"[" * 70, b"7", b'{"epoch": 1}', b'{"epoch": "x"}'])
+def test_metrics_of_a_checkpoint(tmp_path: Path, lines: bytes) -> None:
+    path = _metrics(tmp_path, lines)
+    template = {"w": np.ones(2, np.float32)}
+    assert "its metrics cannot be read" in refusal(lambda: load_checkpoint(path, template))
+
+
+def test_links_in_circles(tmp_path: Path) -> None:
+    refusal(lambda: read_results(_loop(tmp_path)))
+    (tmp_path / "card.json").symlink_to("card.json")
+    refusal(lambda: read_card(tmp_path / "card.json"))
+    write_json(tmp_path / "card.json", {})  # replaces the link
+    assert read_json(tmp_path / "card.json") == {}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+def test_a_pipe_in_the_place_of_a_cell(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "cell.safetensors")
+    assert "no regular file" in refusal(lambda: load_cell(tmp_path / "cell.safetensors"))
+
+
+def test_a_type_of_many_lines(tmp_path: Path) -> None:
+    content = save({"weight": np.ones(2, np.float16)})
+    size = int.from_bytes(content[:8], "little")
+    head = content[8 : 8 + size].replace(b'"F16"', b'"F16' + b"\\n" * 3000 + b'"')
+    path = tmp_path / "cell.safetensors"
+    path.write_bytes(len(head).to_bytes(8, "little") + head + content[8 + size :])
+    refusal(lambda: load_cell(path))
+
+
+@pytest.mark.parametrize(
+    ("header", "cell"), [("|".join(["action"] * 3000), "1"), ("action,state,reward", "9" * 70)]
+)
+def test_tables_are_quoted_in_a_few_words(tmp_path: Path, header: str, cell: str) -> None:
+    path = tmp_path / "choices.csv"
+    path.write_text(f"participant,{header}\n" + f"p,0,1,{cell * 200}\n" * 20)
+    with pytest.raises(UserError) as caught:
+        read_choices(path)
+    assert len(str(caught.value)) < 3000
+
+
+def test_a_package_whose_name_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "theirs-1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_bytes(b"Name: \xff\n")
+    (folder / "entry_points.txt").write_text("[reinstate.agents]\ngru = nowhere:make\n")
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    for kind, names in registry._registered.items():
+        monkeypatch.setitem(registry._registered, kind, dict(names))
+    options = List()
+    options.show(options.do(""))
+    assert "gru" in capsys.readouterr().out
+
+
+# A little of the fuzzing
+
+ODD: list[Any] = [None, True, -1, 1e308, 2**63, float("nan"), "", "x" * 300, [], {}, [[1], 2], ...]
+DOCUMENTS: Mapping[str, tuple[Any, Read]] = {
+    "fit.json": (None, lambda folder: FittedChoices(read_fit(folder)).summary()),
+    "card.json": (
+        json.loads(packaged_file("card.json").read_text()),
+        lambda folder: read_card(folder / "card.json"),
+    ),
+    "search.json": (SEARCH, lambda folder: searching.earlier(folder, IDENTITY, "trials")),
+    "results.json": (None, lambda folder: page_of(load([folder]))),
+    "config.json": (
+        {"config": {"experiment": "barcode-bandits", "agent": "l2rl", "settings": to_dict(TINY)}},
+        open_run,
+    ),
+}
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    try:
+        yield
+    except UserError as error:
+        assert len(str(error).splitlines()) == 1 and len(str(error)) < 4000
+
+
+def _document(name: str) -> Any:
+    made = {"fit.json": _choices, "results.json": _results}
+    return made[name]() if name in made else DOCUMENTS[name][0]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_any_value_anywhere(
+    name: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    document, folder = _document(name), tmp_path_factory.getbasetemp() / "fuzz"
+    folder.mkdir(exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    where = data.draw(st.sampled_from([path for path in places(document) if path]))
+    value = data.draw(st.sampled_from(ODD) | st.recursive(st.floats() | st.text(), st.lists))
+    new = changed(document, "/".join(map(str, where)), value)
+    (folder / name).write_text(json.dumps(new))
+    with _one_line():
+        DOCUMENTS[name][1](folder)
+
+
+@given(data=st.data())
+def test_any_byte_anywhere(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    folder = tmp_path_factory.getbasetemp() / "bytes"
+    folder.mkdir(exist_ok=True)
+    path, state = folder / "epoch-00001.safetensors", {"w": np.ones(9, np.float32)}
+    row = {"epoch": 1, "steps": 1, "seconds": 1.0, "reward": [1.0]}
+    write_checkpoint(path, state, 1, [row])
+    content = bytearray(path.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.just(len(content)) | st.integers(0, len(content)))
+    path.write_bytes(bytes(content[:cut]))
+    with _one_line():
+        found = load_checkpoint(path, state)
+        assert np.array_equal(found.state["w"], state["w"]) and found.rows == [row]
