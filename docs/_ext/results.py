@@ -1,4 +1,4 @@
-"""What built pages have beside the plain ones: report.html, and a drawing in the page's colours.
+"""What built pages have beside the plain ones: report.html, the games, a drawing in their colours.
 
 Tables and numbers are in the pages themselves: see `fill_pages`.
 """
@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 import recorded
 from reinstate.experiments import EXPERIMENTS
 from reinstate.report import write_page
+from reinstate.report.play import write_play
 
 INLINE = "cell.svg"  # its lines have the colour of the text around them
 
@@ -31,7 +32,14 @@ def write_report(app: Sphinx, exception: Exception | None) -> None:
         write_page(folders, Path(app.outdir) / "report.html")
 
 
+def write_games(app: Sphinx, exception: Exception | None) -> None:
+    """What `reinstate play` makes, which play.md shows in a frame."""
+    if exception is None and app.builder.format == "html":
+        write_play(Path(app.outdir) / "maze-and-bandit.html")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", draw_inline)
     app.connect("build-finished", write_report)
+    app.connect("build-finished", write_games)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

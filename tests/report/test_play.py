@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -19,6 +20,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import results
 from reinstate.agent import LARGEST_STORED
 from reinstate.errors import UserError
 from reinstate.files import read_json
@@ -332,6 +334,16 @@ def test_the_command_writes_a_page_and_replaces_only_its_own(command: Command) -
     with pytest.raises(UserError, match="no report"):
         write_page([RESULTS / "water-maze"], Path("play.html"))
     assert Path("notes.html").read_text() == "mine"
+
+
+def test_the_docs_show_it_in_a_frame(tmp_path: Path) -> None:
+    app: Any = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path)
+    results.write_games(app, OSError())  # what failed elsewhere leaves no page
+    assert not list(tmp_path.iterdir())
+    results.write_games(app, None)
+    (page,) = tmp_path.iterdir()
+    assert page.read_text() == play_page()
+    assert f'<iframe src="{page.name}"' in (RESULTS.parent / "docs" / "play.md").read_text()
 
 
 # ---- In a browser ----
