@@ -74,11 +74,12 @@ class Faults:
         at: int = 0,
         die: Callable[[], None] = _raise,
         limit: int = 10_000,
+        pid: int = 0,
     ) -> None:
         assert not mode or mode in MODES, mode
         self.folder, self.mode, self.at, self.die = os.path.abspath(folder), mode, at, die
         self.operations: list[tuple[str, str]] = []
-        self.limit, self.slept = limit, 0
+        self.limit, self.slept, self.pid = limit, 0, pid
         self.dead = self.idle = False
         self._paths: dict[int, str] = {}  # of open descriptors
         self._files: list[_File] = []
@@ -89,6 +90,8 @@ class Faults:
         for module, name in ((builtins, "open"), (io, "open")):
             self._patch(module, name, self._open)
         self._patch(time, "sleep", self._sleep)
+        if self.pid:  # after a kill, it is another process that goes on
+            self._patch(os, "getpid", lambda: self.pid)
         self._patch(os, "open", self._open_descriptor)
         self._patch(os, "close", self._close_descriptor)
         for name in ONE_PATH:

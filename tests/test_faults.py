@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from reinstate.errors import UserError
 from reinstate.runs.progress import Reporter
 
 MODES = ("kill-before", "kill-half", "enospc-on")
+PIDS = count(2**22 + 1)  # of no process that there can be
 TIMES = 50  # as many operations as undisturbed: who does more does not come to an end
 
 
@@ -32,7 +34,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(folder)
         stubbed.install(patch.setattr)
         patch.setattr(Reporter, "note", lambda *text: None)
-        stubbed.prepare(folder, main)
+        with Faults(folder):
+            stubbed.prepare(folder, main)
         yield folder
 
 
@@ -54,7 +57,8 @@ def undisturbed(name: str) -> tuple[list[tuple[str, str]], dict[str, Any]]:
 def attempt(options: Any, name: str, mode: str = "", at: int = 0) -> str:
     """Do what a command does; return why it did not come to its end."""
     try:
-        with Faults(Path.cwd(), mode, at, limit=TIMES * len(undisturbed(name)[0])):
+        limit = TIMES * len(undisturbed(name)[0])
+        with Faults(Path.cwd(), mode, at, limit=limit, pid=next(PIDS)):
             options.do(f"reinstate {name}")
     except (Endless, Killed, UserError) as error:
         return str(error) or "killed"
