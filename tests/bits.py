@@ -7,7 +7,7 @@ from typing import Any
 
 from safetensors import safe_open
 
-TIMES = {"seconds", "steps_per_second", "checksum"}
+TIMES = {"date", "seconds", "steps_per_second", "checksum"}
 METRICS = "metrics.jsonl"  # a file, and its copy in checkpoints
 LEFTOVERS = re.compile(r"\.lock|.*\.tmp")
 

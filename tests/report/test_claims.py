@@ -198,7 +198,7 @@ def test_alarms_come_first(tmp_path: Path) -> None:
     ids=["p unknown", "p negative", "p vast", "region empty", "region of three"],
 )
 def test_what_cannot_be_judged_is_one_line(tmp_path: Path, change: Any) -> None:
-    said = r"checks\[1\] has no sound p or region|a number is too large"
+    said = r"checks\[1\]\.(p|region) must be|a number is too large"
     with pytest.raises(UserError, match=said) as caught:
         page_with(tmp_path, [check("one"), check("other", **change)])
     assert "\n" not in str(caught.value)

@@ -10,8 +10,10 @@ import pytest
 
 from reinstate.analysis.intervals import with_interval
 from reinstate.errors import UserError
+from reinstate.experiments import find_experiment
 from reinstate.files import write_json
 from reinstate.report import write_page
+from reinstate.runs.reproduce import optimum_of
 from reinstate.runs.run import Run
 from report.reading import Element, read
 from report.recorded import BARCODES, RESULTS
@@ -49,11 +51,13 @@ def test_a_single_run(tmp_path: Path) -> None:
     assert not page.all("section", id="claims")
     ((label, reward, share, *_),) = page.one("table", class_="scores").rows()
     recorded = with_interval(BARCODES["agents"]["epl2rl"]["reward"])
-    assert (label, reward, share) == ("epL2RL", recorded, "–")
+    best = optimum_of(find_experiment("barcode-bandits"), TINY.task)
+    earned = BARCODES["agents"]["epl2rl"]["reward"]["mean"] / best["with_memory"]
+    assert (label, reward, share) == ("epL2RL", recorded, f"{earned:.1%}")
     curve = page.all("figure", class_="chart")[0]
     rows = [tr for tr in curve.all("tr") if "data-x" in tr.attributes]
-    # Six episodes per epoch; mean and interval of two seeds.
-    assert [tr.one("th").text for tr in rows] == ["6", "12", "18"]
+    # Ten steps per epoch of both seeds together; mean and interval of two seeds.
+    assert [tr.one("th").text for tr in rows] == ["5", "10", "15"]
     assert [tr.one("td").text.split()[0] for tr in rows] == ["1.500", "3.000", "3.000"]
     facts = dict(
         zip((e.text for e in page.all("dt")), (e.text for e in page.all("dd")), strict=True)
@@ -88,7 +92,7 @@ def test_runs_and_results_share_a_page(tmp_path: Path) -> None:
         made_run(tmp_path / "run").path, RESULTS / "barcode-bandits", RESULTS / "two-step"
     )
     sections = [s.attributes["id"] for s in page.all("section")]
-    assert sections == ["claims", "barcode-bandits", "barcode-bandits-2", "two-step"]
+    assert sections == ["overview", "claims", "barcode-bandits", "barcode-bandits-2", "two-step"]
     heading = page.one("h2", id="barcode-bandits-2-heading").text
     assert heading.endswith("(barcode-bandits)")
 
@@ -113,7 +117,11 @@ def spoil(run: Run, name: str, content: str) -> Path:
         ("evaluation.json", '{"reward": "high"}', "does not hold results of this program"),
         ("config.json", "[]", "is not the config of a run"),
         ("config.json", '{"config": {"experiment": "chess"}}', "unknown experiment 'chess'"),
-        ("metrics.jsonl", '{"epoch": 1, "steps": 1}\n', "([0].seconds is missing)"),
+        (
+            "metrics.jsonl",
+            '{"epoch": 1, "seconds": 1, "loss": 3, "right": 1}\n',
+            "([0].steps is missing)",
+        ),
         ("evaluation.json", '{"reward": {"mean": 1, "ci95": null}}', "reward.per_seed is missing"),
     ],
 )

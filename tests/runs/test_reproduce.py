@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +53,11 @@ def test_files(out: Path) -> None:
 def test_results_say_where_they_come_from(results: dict[str, Any]) -> None:
     assert set(results) == {
         "experiment", "preset", "command", "version", "commit", "jax", "device", "settings",
-        "seconds", "agents", "optimum", "baselines", "reference_lines", "checks", "alarms",
+        "seconds", "agents", "optimum", "baselines", "reference_lines", "checks", "alarms", "date",
     }  # fmt: skip
     assert results["experiment"] == "barcode-bandits" and results["preset"] == "quick"
     assert results["command"] == "reinstate reproduce barcode-bandits"
+    assert date.fromisoformat(results["date"]) >= date(2018, 7, 10)  # when the paper came out
     assert results["version"] and results["jax"] == jax.__version__
     assert results["device"] == "cpu × 2"
     assert results["settings"] == to_dict(TINY)

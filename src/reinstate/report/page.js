@@ -1,11 +1,28 @@
 (() => {
   "use strict";
   const SVG = "http://www.w3.org/2000/svg";
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
 
-  function element(name, className, parent) {
+  function element(name, className, parent, text = "") {
     const made = document.createElement(name);
     made.className = className;
+    made.textContent = text;
     parent.append(made);
+    return made;
+  }
+
+  function shape(name, className, attributes, parent) {
+    const made = document.createElementNS(SVG, name);
+    made.setAttribute("class", className);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    parent.append(made);
+    return made;
+  }
+
+  function button(text, parent, press) {
+    const made = element("button", "", parent, text);
+    made.type = "button";
+    made.addEventListener("click", press);
     return made;
   }
 
@@ -35,6 +52,17 @@
     return { points, groups };
   }
 
+  const colourOf = (group) => [...group.classList].find((name) => /^c[0-9a-f]{6}$/.test(name)) ?? "";
+
+  // Beside the point if there is room, else below the picture: never over what is pointed at.
+  function place(tip, plot, svg, x) {
+    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    const [right, left] = [x * scale + 14, x * scale - 14 - tip.offsetWidth];
+    const fits = right + tip.offsetWidth <= plot.clientWidth;
+    tip.style.left = `${fits ? right : Math.max(0, left)}px`;
+    tip.style.top = fits || left >= 0 ? "0" : "100%";
+  }
+
   function enliven(figure) {
     const plot = figure.querySelector(".plot");
     const svg = plot.querySelector("svg");
@@ -42,33 +70,36 @@
     const [xLabel, yLabel] = svg.dataset.labels.split("|");
     const tip = element("div", "tip", plot);
     tip.setAttribute("role", "status");
-    const cursor = document.createElementNS(SVG, "circle");
-    cursor.setAttribute("class", "cursor");
-    cursor.setAttribute("r", "5");
+    const marks = shape("g", "", { "aria-hidden": "true" }, svg);
     let shown = null;
 
     const visible = () => points.filter((point) => !groups[point.series].hasAttribute("hidden"));
+    const level = (point) => visible().filter((other) => other.at === point.at);
 
     function hide() {
       shown = null;
-      cursor.remove();
+      marks.replaceChildren();
       tip.replaceChildren();
     }
 
+    // One tip for all series at a place, in the order in which they lie there.
     function show(point) {
       shown = point;
-      cursor.setAttribute("cx", point.x);
-      cursor.setAttribute("cy", point.y);
-      svg.append(cursor);
+      marks.replaceChildren();
       tip.replaceChildren();
-      element("strong", "", tip).textContent = point.name;
-      element("span", "", tip).textContent =
-        `${xLabel}: ${point.at}, ${yLabel}: ${point.value.replace(" [", ", 95% interval [")}`;
-      const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-      const room = plot.clientWidth - tip.offsetWidth;
-      const left = point.x * scale + 12;
-      tip.style.left = `${Math.max(0, left > room ? left - tip.offsetWidth - 24 : left)}px`;
-      tip.style.top = `${Math.max(0, point.y * scale - tip.offsetHeight - 8)}px`;
+      const { height } = svg.viewBox.baseVal;
+      shape("path", "guide", { d: `M${point.x} 0V${height - 46}` }, marks);
+      element("strong", "", tip, `${xLabel}: ${point.at}`);
+      element("span", "bound", tip, yLabel);
+      for (const other of level(point).sort((a, b) => a.y - b.y)) {
+        const kind = `${colourOf(groups[other.series])}${other === point ? " chosen" : ""}`;
+        const line = element("div", kind, tip);
+        element("i", "", line);
+        line.append(`${other.name}: ${other.value}`);
+        const r = other === point ? 5 : 3.5;
+        shape("circle", `cursor ${kind}`, { cx: other.x, cy: other.y, r }, marks);
+      }
+      place(tip, plot, svg, point.x);
     }
 
     function nearest(event) {
@@ -98,7 +129,7 @@
       if (key === "End") return own[own.length - 1];
       if (key === "ArrowLeft") return own[Math.max(0, index - 1)];
       if (key === "ArrowRight") return own[Math.min(own.length - 1, index + 1)];
-      const there = visible().filter((point) => point.at === from.at);
+      const there = level(from);
       const step = key === "ArrowDown" ? 1 : there.length - 1;
       return there[(there.indexOf(from) + step) % there.length];
     }
@@ -110,20 +141,18 @@
       show(neighbour(event.key));
     }
 
-    function toggle(button, group) {
-      const on = button.getAttribute("aria-pressed") !== "true";
-      button.setAttribute("aria-pressed", String(on));
+    function toggle(entry, group) {
+      const on = entry.getAttribute("aria-pressed") !== "true";
+      entry.setAttribute("aria-pressed", String(on));
       group.toggleAttribute("hidden", !on);
       hide();
     }
 
     for (const entry of figure.querySelectorAll(".legend li")) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.setAttribute("aria-pressed", "true");
-      button.append(...entry.childNodes);
-      entry.append(button);
-      button.addEventListener("click", () => toggle(button, groups[entry.dataset.series]));
+      const content = [...entry.childNodes];
+      const switched = button("", entry, () => toggle(switched, groups[entry.dataset.series]));
+      switched.setAttribute("aria-pressed", "true");
+      switched.append(...content);
     }
     plot.tabIndex = 0;
     plot.setAttribute("role", "group");
@@ -140,6 +169,60 @@
     plot.addEventListener("blur", hide);
   }
 
+  // A replay is drawn by its own style sheet; here it is stopped, and moved by hand. Where motion
+  // is unwelcome it stands still until somebody starts it.
+  function direct(figure) {
+    const [seconds, pace, moves] = ["seconds", "pace", "moves"].map((name) => Number(figure.dataset[name]));
+    const moving = [...figure.querySelectorAll(".moving")];
+    const controls = element("div", "controls", figure);
+    let animations = [];
+    let playing = !still.matches;
+
+    function begin() {
+      for (const each of still.matches ? moving : []) {
+        each.style.animation = `${each.style.animationName} ${seconds}s linear infinite`;
+      }
+      animations = figure.getAnimations({ subtree: true });
+    }
+
+    const now = () => (Number(animations[0]?.currentTime ?? 0) / 1000) % seconds;
+
+    function tell() {
+      const step = Math.min(moves, Math.floor(now() / pace) + 1);
+      slider.value = String(now());
+      said.textContent = `step ${step} of ${moves}`;
+      slider.setAttribute("aria-valuetext", said.textContent);
+    }
+
+    function run(on) {
+      playing = on;
+      if (!animations.length) begin();
+      for (const each of animations) on ? each.play() : each.pause();
+      toggle.textContent = on ? "Pause" : "Play";
+      tell();
+    }
+
+    function watch() {
+      if (playing && !document.hidden) tell();
+      requestAnimationFrame(watch);
+    }
+
+    const toggle = button(playing ? "Pause" : "Play", controls, () => run(!playing));
+    const slider = element("input", "", controls);
+    Object.assign(slider, { type: "range", min: 0, max: seconds, step: pace / 2, value: 0 });
+    slider.setAttribute("aria-label", "Moment of the replay");
+    const said = element("output", "", controls);
+    slider.addEventListener("input", () => {
+      const wanted = Number(slider.value);
+      run(false);
+      for (const each of animations) each.currentTime = 1000 * wanted;
+      tell();
+    });
+    if (playing) begin();
+    else said.textContent = `${moves} steps`;
+    watch();
+  }
+
   // The address …#selftest makes the page try itself, for a browser that nobody watches.
   function tryChart(figure) {
     const plot = figure.querySelector(".plot");
@@ -149,27 +232,47 @@
     const middle = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 };
     plot.dispatchEvent(new PointerEvent("pointermove", { ...middle, bubbles: true }));
     const hovered = tip.textContent;
+    const told = tip.querySelectorAll("div").length === marks();
     plot.dispatchEvent(new PointerEvent("pointerleave"));
     const left = tip.textContent === "" && marks() === 0;
     const press = (key) => {
       plot.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
-      return tip.textContent;
+      return [...tip.children].map((line) => line.textContent).join("\n");
     };
     const [first, last] = [press("Home"), press("End")];
     press("Escape");
-    const [button, group] = [figure.querySelector(".legend button"), figure.querySelector(".series")];
-    button.click();
+    const [entry, group] = [figure.querySelector(".legend button"), figure.querySelector(".series")];
+    entry.click();
     const hidden = getComputedStyle(group).display === "none";
-    button.click();
+    entry.click();
     const back = getComputedStyle(group).display !== "none";
-    const works = Boolean(hovered && left && first && last && hidden && back);
+    const works = Boolean(hovered && told && left && first && last && hidden && back);
     return { id: figure.id, works, hovered, first, last };
   }
 
+  function tryReplay(figure) {
+    const [toggle, slider] = [figure.querySelector(".controls button"), figure.querySelector(".controls input")];
+    const agent = figure.querySelector(".moving.agent");
+    const stands = () => getComputedStyle(agent).transform;
+    if (toggle.textContent === "Play") toggle.click();
+    toggle.click();
+    const paused = agent.getAnimations()[0].playState === "paused" && toggle.textContent === "Play";
+    const scrub = (value) => {
+      slider.value = String(value);
+      slider.dispatchEvent(new Event("input"));
+      return stands();
+    };
+    const [start, end] = [scrub(0), scrub(Number(slider.max) / 2)];
+    const said = figure.querySelector("output").textContent;
+    return { id: figure.id, works: paused && start !== end && scrub(0) === start, said };
+  }
+
   const charts = [...document.querySelectorAll("figure.chart")];
+  const replays = [...document.querySelectorAll("figure.replay")];
   charts.forEach(enliven);
+  replays.forEach(direct);
   addEventListener("beforeprint", () => {
-    for (const details of document.querySelectorAll("details:not([open])")) {
+    for (const details of document.querySelectorAll("details.printed:not([open])")) {
       details.open = true;
       details.dataset.printing = "";
     }
@@ -183,6 +286,6 @@
   if (location.hash === "#selftest") {
     const report = element("pre", "", document.body);
     report.id = "selftest";
-    report.textContent = JSON.stringify(charts.map(tryChart));
+    report.textContent = JSON.stringify([...charts.map(tryChart), ...replays.map(tryReplay)]);
   }
 })();

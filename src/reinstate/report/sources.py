@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reinstate.agent import AGENTS
 from reinstate.analysis.documents import checked
 from reinstate.analysis.results import (
     AgentResults,
@@ -22,14 +23,20 @@ from reinstate.analysis.results import (
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
 from reinstate.experiments.base import Experiment
-from reinstate.figures.numbers import at
+from reinstate.figures.numbers import at, finite
 from reinstate.figures.style import label
 from reinstate.files import read_json
-from reinstate.runs.reproduce import curve_of
+from reinstate.runs.reproduce import (
+    ceiling_of,
+    curve_of,
+    if_solvable,
+    lines_of,
+    optimum_of,
+)
 from reinstate.runs.run import Opened, Run, open_run
 from reinstate.settings import differences, to_dict
 
-FACTS = ("preset", "command", "version", "commit", "jax", "device", "seconds", "rejudged")
+FACTS = ("date", "preset", "command", "version", "commit", "jax", "device", "seconds", "rejudged")
 
 
 class Origin(NamedTuple):
@@ -78,13 +85,9 @@ def load_results(path: Path) -> Document:
     results = read_results(path)
     if not results["agents"]:
         raise UserError(f"{file} holds results of no agent: name what reinstate reproduce left")
-    for place, check in enumerate(results["checks"]):
-        # What the page judges again, so that all its claims are one family.
-        if len(check["region"]) != 2 or not 0 <= check["p"] <= 1:
-            raise UserError(
-                f"{file} does not hold results: checks[{place}] has no sound p or region"
-            )
-    origin = Origin("", results["settings"], {name: results.get(name) for name in FACTS})
+    named = {"name": file.parent.name if inside else file.name}
+    facts: dict[str, Any] = {name: results.get(name) for name in FACTS}
+    origin = Origin("", results["settings"], named | facts)
     experiment = find_experiment(results["experiment"])
     return Document(file, experiment, results, [origin])
 
@@ -102,9 +105,26 @@ def load_runs(paths: Sequence[Path]) -> Document:
     experiment = opened[0].experiment
     results: Any = dict.fromkeys(("preset", "command", "version", "commit", "jax", "device"), "")
     results |= {"experiment": experiment.name, "settings": origins[0].settings, "agents": agents}
-    results |= {"seconds": {}, "optimum": {}, "baselines": {}, "reference_lines": {}}
-    results |= {"checks": [], "alarms": []}
+    results |= {"seconds": {}, "baselines": {}, "checks": [], "alarms": []}
+    results |= _possible(experiment, [run.settings.task for run in opened], agents)
     return Document(paths[0], experiment, results, origins)
+
+
+def _possible(
+    experiment: Experiment, tasks: Sequence[Any], agents: Mapping[str, AgentResults]
+) -> dict[str, Any]:
+    """Solve the runs' task, if it is one and can be solved, and hold agents against it."""
+    if any(task != tasks[0] for task in tasks):
+        unavailable = "these runs are of different tasks"
+        return {"optimum": {"unavailable": unavailable}, "reference_lines": {}}
+    optimum = if_solvable(lambda: optimum_of(experiment, tasks[0]))
+    for name, agent in agents.items():
+        best, mean = (
+            ceiling_of(experiment, name, agent, optimum),
+            finite(at(agent, "reward", "mean")),
+        )
+        agent["share_of_ceiling"] = mean / best if best and mean is not None else None
+    return {"optimum": optimum, "reference_lines": lines_of(experiment, optimum)}
 
 
 def _read_run(path: Path, opened: Opened) -> tuple[AgentResults, dict[str, Any]]:
@@ -114,14 +134,16 @@ def _read_run(path: Path, opened: Opened) -> tuple[AgentResults, dict[str, Any]]
     if len({len(row["reward"]) for row in metrics}) > 1:
         raise UserError(f"{run.metrics_path} does not hold as many seeds in each epoch")
     scores: Any = {"seeds": list(settings.seed_range)}
+    if isinstance(remembers := getattr(AGENTS.get(opened.agent), "remembers", None), bool):
+        scores["remembers"] = remembers
     if run.evaluation_path.exists():
         scores |= checked(Scores, read_json(run.evaluation_path, path), run.evaluation_path)
     if metrics:
         scores["curve"] = curve_of(metrics, settings.task.episodes_per_epoch)
-    if len(scores) == 1:
+    if not (metrics or "reward" in scores):
         raise UserError(f"{path} has nothing to show yet: train it first")
     saved = read_json(path / "config.json", path)
-    facts = {name: saved.get(name) for name in ("version", "commit", "jax")}
+    facts = {name: saved.get(name) for name in ("date", "version", "commit", "jax")}
     seconds = {"train": sum(row["seconds"] for row in metrics)}
     return scores, {**facts, "run": path.name, "seconds": seconds}
 

@@ -27,7 +27,7 @@ from reinstate.figures import mpl
 from reinstate.files import locked, require_empty, write_document
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
-from reinstate.runs.provenance import provenance
+from reinstate.runs.provenance import provenance, today
 from reinstate.runs.run import Run, config_of, require_same, require_same_run, start_run
 from reinstate.runs.training import Trained, train
 from reinstate.settings import Settings, completed, to_dict
@@ -95,6 +95,7 @@ def _reproduce(
         "experiment": experiment.name,
         "preset": preset,
         "command": command,
+        "date": today(),
         **provenance(),
         "device": devices.describe(),
         "settings": to_dict(settings),
@@ -113,7 +114,9 @@ def _reproduce(
 def conclude(experiment: Experiment, measured: Recorded) -> Results:
     """Add what follows from the numbers of single seeds: shares of ceilings, verdicts, alarms."""
     agents, optimum, baselines = (measured[n] for n in ("agents", "optimum", "baselines"))
-    ceilings = {name: _ceiling(experiment, name, agent, optimum) for name, agent in agents.items()}
+    ceilings = {
+        name: ceiling_of(experiment, name, agent, optimum) for name, agent in agents.items()
+    }
     for name, agent in agents.items():
         best = ceilings[name]
         agent["share_of_ceiling"] = agent["reward"]["mean"] / best if best else None
@@ -122,7 +125,7 @@ def conclude(experiment: Experiment, measured: Recorded) -> Results:
     found = experiment.checks(agents, optimum, baselines) if known else []
     return {
         **measured,
-        "reference_lines": _lines(experiment, optimum),
+        "reference_lines": lines_of(experiment, optimum),
         "checks": with_verdicts([check.as_row() for check in found]),
         "alarms": claims.alarms(agents, optimum, ceilings),
     }
@@ -184,7 +187,7 @@ def _judge_baselines(experiment: Experiment, settings: Settings) -> dict[str, Sc
     return {name: exposure_scores(record) for name, record in records.items()}
 
 
-def _ceiling(
+def ceiling_of(
     experiment: Experiment, name: str, agent: AgentResults, optimum: dict[str, Any]
 ) -> float | None:
     """Return the best that an agent of this kind can earn, if it is known."""
@@ -194,7 +197,8 @@ def _ceiling(
     return optimum.get(experiment.ceiling if remembers else experiment.ceiling_without_memory)
 
 
-def _lines(experiment: Experiment, optimum: dict[str, Any]) -> dict[str, float]:
+def lines_of(experiment: Experiment, optimum: dict[str, Any]) -> dict[str, float]:
+    """Return the optima that charts show as lines, by their labels."""
     return {label: optimum[key] for label, key in experiment.lines.items() if key in optimum}
 
 

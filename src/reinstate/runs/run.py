@@ -33,7 +33,7 @@ from reinstate.files import (
     write_document,
 )
 from reinstate.runs.checkpoints import Row, is_row, leaves, write_checkpoint, write_weights
-from reinstate.runs.provenance import provenance
+from reinstate.runs.provenance import provenance, today
 from reinstate.settings import Settings, completed, differences, recorded_settings, to_dict
 
 FORMAT = 2  # of the folder; 1 kept every checkpoint, and metrics beside them alone
@@ -62,7 +62,7 @@ class Run:
         """Start here, or make sure that what is here is the same run."""
         if not (self.path / "config.json").exists():
             require_empty(self.path, "it holds no run; choose another --out")
-            made = {"device": devices.describe(), **provenance()}
+            made = {"date": today(), "device": devices.describe(), **provenance()}
             write_document(self.path / "config.json", {"format": FORMAT, "config": config, **made})
         elif not resume:
             raise UserError(
