@@ -57,7 +57,7 @@ def _is_within(pair: Any, cells: int) -> bool:
     return all(type(n) is int and 0 <= n < cells for n in (at(pair, "goal"), *ways[0], *ways[1]))
 
 
-class _Way(NamedTuple):
+class Way(NamedTuple):
     """A way as it is drawn: along rows and columns of cells, never across."""
 
     corners: np.ndarray  # (corners, 2)
@@ -114,7 +114,7 @@ def draw_way(
     if pair is None:
         return
     cells, goal = pair[exposure], pair["goal"]
-    way, moves = _way(cells, width), len(cells) - 1
+    way, moves = way_through(cells, width), len(cells) - 1
     pieces, colours = _pieces(way, max(moves, 1))
     axes.add_collection(
         LineCollection(pieces, colors=colours, linewidths=look.way, capstyle="round")
@@ -139,7 +139,7 @@ def _grid(axes: "Axes", height: int, width: int, look: Look) -> None:
     axes.spines[:].set(color="0.6", linewidth=look.frame)
 
 
-def _way(cells: Sequence[int], width: int) -> _Way:
+def way_through(cells: Sequence[int], width: int) -> Way:
     """Place a way's corners. It runs through the centres of cells; along an edge between two of
     them that it took before, beside its earlier stretch.
     """
@@ -162,7 +162,7 @@ def _way(cells: Sequence[int], width: int) -> _Way:
             time.append(float(n))
         corners.append(end)
         time.append(n + 1.0)
-    return _Way(np.array(corners), np.array(time), waits)
+    return Way(np.array(corners), np.array(time), waits)
 
 
 def _asides(cells: Sequence[int]) -> list[float]:
@@ -174,7 +174,7 @@ def _asides(cells: Sequence[int]) -> list[float]:
     return [lane * (-1) ** count * ((count + 1) // 2) for count in taken]
 
 
-def _pieces(way: _Way, moves: int) -> tuple[list[np.ndarray], list[str]]:
+def _pieces(way: Way, moves: int) -> tuple[list[np.ndarray], list[str]]:
     """Cut a way into short pieces, so that the colour runs through even one of a single move."""
     stretches = len(way.time) - 1
     each = max(1, PIECES // max(stretches, 1))

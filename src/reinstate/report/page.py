@@ -18,9 +18,11 @@ from reinstate.files import write_atomically
 from reinstate.report.claims import claims, judge
 from reinstate.report.origins import origins
 from reinstate.report.overview import cards, worth
+from reinstate.report.play import play_script, play_section, play_style
 from reinstate.report.replaceable import require_report
 from reinstate.report.scores import notes, scores
 from reinstate.report.sources import Document, load
+from reinstate.report.ways import small_ways
 
 TITLE = "Meta-learning with episodic recall"
 INTRO = (
@@ -71,7 +73,11 @@ def page_of(documents: Sequence[Document]) -> str:
         sections.append(open_claims)
     links += names
     sections += [section(*each) for each in zip(documents, names, drawn, strict=True)]
-    script = _part("page.js")
+    script, style = _part("page.js"), _part("page.css") + style_of(_colours(documents, charts))
+    if games := play_section({document.experiment.name for document in documents}):
+        links.append(("play", "Play"))
+        sections.append(games)
+        script, style = script + play_script(), style + play_style()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_part("page.html")).substitute(
         title=TITLE,
@@ -80,7 +86,7 @@ def page_of(documents: Sequence[Document]) -> str:
         intervals=INTERVALS,
         contents=tag("ul", *(tag("li", tag("a", text, href=f"#{to}")) for to, text in links)),
         main=joined(sections, "\n"),
-        style=_part("page.css") + style_of(_colours(documents, charts)),
+        style=style,
         script=script,
         script_hash=f"sha256-{digest}",  # the only script that the page's policy lets run
     )
@@ -98,17 +104,19 @@ def charts_of(document: Document) -> dict[str, list[Drawing]]:
 
 def figures_of(name: str, charts: dict[str, list[Drawing]]) -> Figures:
     """Draw charts, with identifiers that start with `name`."""
-    numbers, replays = count(1), count(1)
+    numbers, mazes = count(1), count(1)
     # In a style sheet a name is more than text: letters and digits are left of it.
     plain = re.sub("[^a-zA-Z0-9]+", "-", f"replay-{name}")
     groups: Figures = {}
     for heading, group in charts.items():
-        drawn = [
-            figure(each, f"{name}-chart-{next(numbers)}")
-            if isinstance(each, Chart)
-            else animated_ways(each, f"{plain}-{next(replays)}")
-            for each in group
-        ]
+        drawn: list[Markup | None] = []
+        for each in group:
+            if isinstance(each, Chart):
+                drawn.append(figure(each, f"{name}-chart-{next(numbers)}"))
+            else:
+                place = next(mazes)
+                drawn.append(animated_ways(each, f"{plain}-{place}"))
+                drawn.append(small_ways(each, f"{name}-ways-{place}"))
         groups[heading] = [each for each in drawn if each is not None]
     return groups
 
