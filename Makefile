@@ -1,9 +1,10 @@
 PYTHON ?= python3
+LOWEST_PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: reproduce paper test test-fast test-interop notebooks notebooks-write check-results tables torture lint format docs clean
+.PHONY: reproduce paper test test-fast test-lowest test-newest test-interop notebooks notebooks-write check-results tables torture lint format docs clean
 
 # The paper's experiments at the quick preset; --resume continues an interrupted call.
 reproduce: $(VENV)/.installed
@@ -21,6 +22,14 @@ test: $(VENV)/.installed-dev
 # For the inner loop: without tests that train an agent or start processes.
 test-fast: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not slow"
+
+# The fast tests with the lowest versions that pyproject.toml allows, and with the newest there are on
+# the newest Python there is. What those versions warn of is no failure.
+test-lowest: .venv-lowest/.installed
+	.venv-lowest/bin/python -m pytest --numprocesses 2 --dist loadfile -m "not slow" -W default
+
+test-newest: .venv-newest/.installed
+	.venv-newest/bin/python -m pytest --numprocesses 2 --dist loadfile -m "not slow" -W default
 
 # The tasks, the cell and the memory in other people's tools: Gymnasium, gymnax, Stoa, PyTorch and a client.
 test-interop: $(VENV)/.installed-interop
@@ -83,5 +92,18 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 	$(PIP) --constraint constraints.txt --editable ".[docs]"
 	@touch $@
 
+.venv-lowest/.installed: pyproject.toml .ci/lowest.py
+	$(LOWEST_PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python .ci/lowest.py > .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint .venv-lowest/lowest.txt --editable ".[test]"
+	@touch $@
+
+.venv-newest/.installed: pyproject.toml .ci/newest-python
+	$$(.ci/newest-python) -m venv .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --upgrade --upgrade-strategy eager --editable ".[test]"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .jax-cache reproduction tuning docs/_build docs/jupyter_execute
+	rm -rf $(VENV) .venv-lowest .venv-newest .jax-cache reproduction tuning docs/_build docs/jupyter_execute
