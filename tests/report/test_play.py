@@ -25,7 +25,7 @@ from reinstate.agent import LARGEST_STORED
 from reinstate.errors import UserError
 from reinstate.files import read_json
 from reinstate.memory import DND
-from reinstate.report import write_page
+from reinstate.report import load, page_of, write_page
 from reinstate.report.play import (
     AGENT,
     GAMES,
@@ -314,6 +314,16 @@ def test_a_section_has_the_games_of_its_experiments() -> None:
     assert play_section(["two-step", "omniglot-bandits"]) == ""
     (game,) = read(play_section(["two-step", "water-maze"])).all("article")
     assert game.attributes["data-game"] == "water-maze"
+
+
+def test_a_report_of_these_experiments_has_them_too() -> None:
+    page = read(page_of(load([RESULTS / "water-maze"])))
+    (game,) = page.all("article")
+    assert game.attributes["data-game"] == "water-maze"
+    assert page.one("script").text.endswith(play_script())
+    assert page.one("nav").one("a", href="#play").text == "Play"
+    other = page_of(load([RESULTS / "two-step"]))
+    assert "<article" not in other and "makeAgent" not in other
 
 
 def test_the_agent_is_the_package_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

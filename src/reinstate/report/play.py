@@ -130,8 +130,7 @@ def write_play(out: Path) -> int:
 @cache
 def _game(experiment: str, level: int) -> Markup:
     data = {**game_of(experiment), "agent": agent_of(experiment), "best": best_of(experiment)}
-    # Numbers and base64: no text of it could end the element.
-    parts = {"name": experiment, "data": json.dumps(data, separators=(",", ":"))}
+    parts = {"name": experiment, "given": escaped(json.dumps(data, separators=(",", ":")))}
     parts |= {"level": f"h{level}", "lower": f"h{level + 1}"}
     parts |= {name: escaped(text) for name, text in GAMES[experiment]._asdict().items()}
     return Markup(Template(_part("play/game.html")).substitute(parts))

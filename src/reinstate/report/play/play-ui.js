@@ -36,7 +36,7 @@
   };
 
   function mount(root) {
-    const data = JSON.parse(root.querySelector("script").textContent);
+    const data = JSON.parse(root.dataset.given);
     const [kind, world, agent] = [KINDS[data.world], Play.makeWorld(data), Play.makeAgent(data.agent)];
     const part = (name) => root.querySelector(`[data-part="${name}"]`);
     const doing = (name) => root.querySelector(`[data-do="${name}"]`);
