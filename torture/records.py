@@ -11,7 +11,7 @@ from reinstate.files import write_document
 from torture.aftermath import TROUBLE
 from torture.disturbances import Case, Found
 
-KEPT = 50  # descriptions of trouble
+KEPT = 500  # descriptions of trouble
 
 
 def document(
