@@ -11,7 +11,7 @@ RECORDS = Path("results/torture")
 PROGRAMS = {  # name → what makes it a full run
     "kills": (),
     "fuzz": ("--cases", "100000"),
-    "settings": (),
+    "settings": ("--cases", "5000"),
     "long_runs": (),
 }
 
