@@ -35,7 +35,7 @@ from reinstate.runs.checkpoints import load_checkpoint, write_checkpoint
 from reinstate.runs.choice_fits import FittedChoices, fit_choices, read_design, read_fit
 from reinstate.runs.gather import gather_inputs
 from reinstate.runs.run import open_run
-from reinstate.settings import to_dict
+from reinstate.settings import differences, to_dict
 from reinstate.tuning import search as searching
 from reinstate.tuning.ranges import Ranges
 from report.recorded import places, small
@@ -236,9 +236,10 @@ def test_a_command_whose_quotes_never_close(tmp_path: Path) -> None:
     assert row["agents"]["epl2rl-input"]["command"] == "reinstate reproduce 'x"
 
 
-@pytest.mark.parametrize("value", ["bag" + "é" * LONG, "a\n" * 90])
-def test_settings_are_told_in_a_few_words(tmp_path: Path, value: str) -> None:
-    asked = changed(to_dict(TINY), "task/process", value)
+def test_settings_are_told_in_a_few_words(tmp_path: Path) -> None:
+    (said,) = differences({"process": "a\n" * 90}, {"process": "x" * LONG})
+    assert len(said.splitlines()) == 1 and len(said) < 300
+    asked = changed(to_dict(TINY), "task/process", "bag" + "é" * LONG)
     config = {"experiment": "barcode-bandits", "agent": "l2rl", "settings": asked}
     write_json(tmp_path / "config.json", {"config": config})
     assert len(refusal(lambda: open_run(tmp_path))) < 400
