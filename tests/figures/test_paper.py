@@ -165,6 +165,6 @@ def test_names_of_others_are_text_and_stay_on_the_page() -> None:
     name = "an agent of $mine$ with a very long name indeed"
     agents = {**document["agents"], name: document["agents"]["epl2rl"]}
     panels = panels_of(4, {"compositional-bandits": {**document, "agents": agents}})
-    figure: Any = compose([*panels, Panel("$x", panels[0].charts)], "column")
+    figure: Any = compose([*panels, Panel(r"$\odd$", panels[0].charts)], "column")
     figure.draw_without_rendering()
     assert all(t.get_window_extent().x1 <= figure.bbox.x1 for t in texts_of(figure))
