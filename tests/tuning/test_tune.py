@@ -233,14 +233,20 @@ def test_a_finished_search_survives_a_figure_that_fails(
     def fail(*drawing: Any) -> None:
         raise MemoryError
 
-    with monkeypatch.context() as patch:
-        patch.setattr("reinstate.figures.mpl.save", fail)
-        with pytest.raises(MemoryError):
-            go(tmp_path / "x")
-    drawn: list[Path] = []
-    monkeypatch.setattr("reinstate.figures.mpl.save", lambda *drawing: drawn.append(drawing[1]))
-    assert go(tmp_path / "x") == read_json(tmp_path / "x/search.json")
-    assert drawn == [tmp_path / "x/search"]  # made good, without training again
+    def drawn(rounds: int) -> list[Path]:
+        paths: list[Path] = []
+        how = replace(TWO, rounds=rounds)
+        with monkeypatch.context() as patch:
+            patch.setattr("reinstate.figures.mpl.save", fail)
+            with pytest.raises(MemoryError):
+                go(tmp_path / "x", how)
+            patch.setattr("reinstate.figures.mpl.save", lambda *what: paths.append(what[1]))
+            assert go(tmp_path / "x", how) == read_json(tmp_path / "x/search.json")
+        return paths
+
+    assert drawn(1) == [tmp_path / "x/search"]  # made good, without training again
+    (tmp_path / "x/search.svg").write_text("of one round")
+    assert drawn(2) == [tmp_path / "x/search"]
 
 
 def test_failed_ones_rank_last() -> None:

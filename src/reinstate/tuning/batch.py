@@ -30,6 +30,7 @@ class CandidateBatch:
         self.agent, self.settings, self.num_candidates = agent, settings, num_candidates
         self.learner = settings.make_learner(agent)
         self.num = num_candidates * settings.seeds
+        self._init = over_seeds(self.learner.init, self.num)  # compiled once, too
         self._compiled: Any = None
 
     def start(self, rates: Sequence[Rates]) -> tuple[Rates, TrainState]:
@@ -41,7 +42,7 @@ class CandidateBatch:
         columns = (jnp.array(column, jnp.float32) for column in zip(*rates, strict=True))
         each = Rates(*(jnp.repeat(column, self.settings.seeds) for column in columns))
         seeds = jnp.tile(jnp.array(self.settings.seed_range), self.num_candidates)
-        return each, over_seeds(self.learner.init, self.num)(seeds)
+        return each, self._init(seeds)
 
     def train_epoch(self, rates: Rates, state: TrainState) -> tuple[TrainState, EpochMetrics]:
         """Train one seed for one epoch at rates that may be traced."""

@@ -133,13 +133,12 @@ def _search(asked: Asked, out: Path, reporter: Reporter, command: str) -> Search
             known = {"preset": preset, "command": command, **provenance()}
             known |= {"device": devices.describe(), **wanted}
             document |= cast(SearchDocument, known | _summary(document["trials"], settings, agents))
+            (out / "search.svg").unlink(missing_ok=True)  # which shows fewer rounds
             write_document(out / "search.json", document)
-            if (agent, number) == missing[-1]:
-                _draw(document, experiment, out)
             if stop:
                 done = f"stopped after round {number + 1} of {agent}"
                 raise Stopped(f"{done}: the same command continues")
-    if not (out / "search.svg").exists():  # an earlier call may have failed to draw it
+    if not (out / "search.svg").exists():  # there are new rounds, or an earlier call was ended
         _draw(document, experiment, out)
     return document
 
