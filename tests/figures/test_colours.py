@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ WHITE = np.array([0.95047, 1.0, 1.08883])
 APART = 20.0  # CIELAB; two shades with a common edge are told apart from about 2.3
 STEP = 7.0  # between neighbours of a scale, which have an order and names
 
-LINES = {
+LINES: dict[str, Mapping[Any, str]] = {
     "agents": {
         name: style.COLOURS[name]
         for name in ("epl2rl", "l2rl", "l2rl-context", "epl2rl-recognition", "epl2rl-input")
@@ -55,8 +56,8 @@ def test_the_distance_itself() -> None:
 
 @pytest.mark.parametrize("kind", LINES)
 def test_lines_of_one_chart_can_be_told_apart(kind: str) -> None:
-    drawn: Mapping[object, str] = LINES[kind]
-    shown = {name: style.readable(colour, style.LIGHT) for name, colour in drawn.items()}
+    drawn = LINES[kind].items()
+    shown = {name: style.readable(colour, style.LIGHT) for name, colour in drawn}
     for colour in shown.values():
         assert style.contrast(colour, style.LIGHT) >= 3
     for (one, a), (other, b) in combinations(shown.items(), 2):

@@ -139,7 +139,7 @@ def test_only_what_the_same_maker_wrote_is_replaced(tmp_path: Path) -> None:
     require_replaceable(tmp_path / "new.svg", "a maker")
 
 
-def without(document: dict[str, Any], agent: str, part: str) -> dict[str, Any]:
+def without(document: dict[str, Any], agent: str, part: str) -> Any:
     agents = {**document["agents"]}
     agents[agent] = {n: p for n, p in agents[agent].items() if n != part}
     return {**document, "agents": agents}
@@ -164,7 +164,8 @@ def test_names_of_others_are_text_and_stay_on_the_page() -> None:
     document = documents(4)["compositional-bandits"]
     name = "an agent of $mine$ with a very long name indeed"
     agents = {**document["agents"], name: document["agents"]["epl2rl"]}
-    panels = panels_of(4, {"compositional-bandits": {**document, "agents": agents}})
+    named: Any = {"compositional-bandits": {**document, "agents": agents}}
+    panels = panels_of(4, named)
     figure: Any = compose([*panels, Panel(r"$\odd$", panels[0].charts)], "column")
     figure.draw_without_rendering()
     assert all(t.get_window_extent().x1 <= figure.bbox.x1 for t in texts_of(figure))
