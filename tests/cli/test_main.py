@@ -125,7 +125,8 @@ def test_reproduce_and_evaluate_again(
     verdicts = "|".join(VERDICTS)
     assert re.search(rf"^({verdicts}): epl2rl earns more than any agent", said.out, re.MULTILINE)
     assert "results.json and training-curves.png are in x\n" in said.out
-    assert said.out.splitlines()[-1].startswith("next: reinstate report x  # ")
+    assert said.out.splitlines()[-1] == "next: open x/report.html in a browser"
+    assert "epL2RL" in (tmp_path / "x" / "report.html").read_text()
     results = read_json(tmp_path / "x" / "results.json")
     assert results["command"] == f"reinstate {line}"
     assert list(results["agents"]) == ["epl2rl"]

@@ -145,4 +145,5 @@ def test_reproduce_ends_with_verdicts_alarms_and_counts(command: Command, tmp_pa
     assert third.startswith("supported: it is more: ") and alarm == "ALARM: !"
     assert counts == "1 of 2 claims of the paper supported, 1 undecided"
     assert where.endswith(" s; results.json and training-curves.png are in x")
-    assert after == "next: reinstate report x  # make a page of them"
+    assert after == "next: open x/report.html in a browser"
+    assert "Alarm: !." in (tmp_path / "x" / "report.html").read_text()

@@ -33,6 +33,10 @@ def in_a_terminal(width: int) -> tuple[Reporter, io.StringIO]:
     return reporter, shown
 
 
+def plain(shown: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
+
+
 def test_a_terminal_shows_a_bar() -> None:
     reporter, shown = in_a_terminal(120)
     with reporter.working("judging"):
@@ -40,8 +44,9 @@ def test_a_terminal_shows_a_bar() -> None:
     with reporter.track("epl2rl", total=4, done=1) as bar:
         bar.compiled()
         bar.update(2, "reward 1.23  56,789 steps/s")
-    for text in ("judging", "compiling", "2/4", "reward 1.23  56,789 steps/s  0 s left"):
+    for text in ("judging", "epl2rl: compiling", "epl2rl: reward 1.23  56,789 steps/s"):
         assert text in shown.getvalue()
+    assert re.search(r"2/4\S* epochs  0 s left", plain(shown.getvalue()))
 
 
 @pytest.mark.parametrize("width", [60, 80])
@@ -56,8 +61,22 @@ def test_narrow_terminals_break_no_word(width: int) -> None:
     reporter.note(text)
     assert all(len(line) <= width for line in shown.getvalue()[before:].splitlines())
     whole = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", " ", shown.getvalue()).split()
-    for word in f"agent 1 of 2, {label} 100/200 epochs {news} left, {text}".split():
+    for word in f"agent 1 of 2, {label}: {news} 100/200 epochs left, {text}".split():
         assert word in whole
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_time_left_is_whole_on_one_line(width: int, clock: Clock) -> None:
+    """It used to be cut, or wrapped into a narrow column, where a terminal has 60 columns."""
+    reporter, shown = in_a_terminal(width)
+    reporter.part(1, 3)
+    with reporter.track("l2rl-context", total=1000) as bar:
+        clock.now += 36_000
+        bar.update(400, "reward 8.23  1,256,789 steps/s")
+    lines = [line.rstrip() for line in plain(shown.getvalue()).splitlines()]
+    assert lines[-2] == "agent 1 of 3, l2rl-context: reward 8.23  1,256,789 steps/s"
+    assert lines[-1].endswith(" 400/1000 epochs  15 h 0 min left, 65 h 0 min in all")
+    assert len(lines[-1]) <= width and "━" in lines[-1]
 
 
 def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,6 +122,30 @@ def test_the_time_left_is_that_of_all_parts(
         "agent 3 of 3, c: compiling",
         "agent 3 of 3, c: epoch 1/10  fine  18 s left",
         "agent 3 of 3, c: epoch 2/10  fine  16 s left",
+    ]
+
+
+def test_the_time_left_is_that_of_all_experiments(
+    capsys: pytest.CaptureFixture[str], clock: Clock
+) -> None:
+    """The second has three times the work of the first, the third was finished before."""
+    reporter = Reporter(every=0)
+    reporter.plan([2, 6, 0])
+    for stage in (1, 2):
+        reporter.stage(stage)
+        for number in (1, 2):
+            reporter.part(number, 2)
+            with reporter.track("a", total=10) as bar:
+                bar.compiled()
+                clock.now += stage
+                bar.update(5, "fine")
+                clock.now += stage
+    found = capsys.readouterr().err.splitlines()
+    assert [line.partition("fine  ")[2] for line in found if "fine" in line] == [
+        "1 s left, 15 s in all",  # 1, then 2 for the other part, then three times 4
+        "1 s left, 13 s in all",
+        "2 s left, 6 s in all",
+        "2 s left",
     ]
 
 

@@ -16,11 +16,12 @@ from reinstate.cli.tables import (
     print_checks,
     print_table,
     say,
-    say_next,
 )
 from reinstate.errors import UserError
 from reinstate.experiments import PAPER, find_experiment
 from reinstate.experiments.base import Experiment
+from reinstate.files import locked
+from reinstate.report import require_report, write_page
 from reinstate.report.whole_paper import reproduce_all
 from reinstate.runs import size
 from reinstate.runs.progress import Reporter
@@ -36,8 +37,9 @@ class Reproduce(Training[S]):
       reinstate reproduce barcode-bandits --resume
       reinstate reproduce all
 
-    results.json, figures and a run per agent go to --out. Every setting is an option, with a
-    default from the experiment's preset: `reinstate reproduce EXPERIMENT --help` explains them all.
+    results.json, figures, report.html and a run per agent go to --out. Every setting is an option,
+    with a default from the experiment's preset: `reinstate reproduce EXPERIMENT --help` explains
+    them all.
     """
 
     agents: Names
@@ -48,9 +50,13 @@ class Reproduce(Training[S]):
         devices.divide_cpu()
         for agent in self.agents:
             size.require_room(self.settings, agent, judged=True)
+        require_report(self._page)
         what = (self.experiment, self.preset, self.agents, self.settings, self.out, Reporter())
         how: Any = {"resume": self.resume, **self.how}
-        return reproduce(*what, command=command, **how)
+        with locked(self.out):
+            results = reproduce(*what, command=command, **how)
+            write_page([self.out], self._page)
+        return results
 
     def show(self, result: Results) -> None:
         print_agents(self.experiment, result["agents"])
@@ -59,7 +65,11 @@ class Reproduce(Training[S]):
         seconds, verdicts = result["seconds"]["total"], count_verdicts(result["checks"])
         say(in_words(verdicts))
         say(f"{seconds:.0f} s; results.json and training-curves.png are in {self.out}")
-        say_next(["reinstate", "report", self.out], "make a page of them")
+        say(f"next: open {self._page} in a browser")
+
+    @property
+    def _page(self) -> Path:
+        return self.out / "report.html"
 
     @classmethod
     def defaults(cls, experiment: Experiment, arguments: list[str]) -> dict[str, Any]:

@@ -44,7 +44,8 @@ class Train(Training[S]):
         return {"run": str(self.out), "last": trained.metrics[-1]}
 
     def show(self, result: Any) -> None:
-        say(f"{np.mean(result['last']['reward']):.2f} reward per episode in the last epoch")
+        reward = f"{np.mean(result['last']['reward']):{self.experiment.number}}"
+        say(f"{reward} reward per episode in the last epoch")
         say_next(["reinstate", "evaluate", self.out], "judge it with frozen weights")
 
     @classmethod

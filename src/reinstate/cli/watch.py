@@ -109,16 +109,19 @@ class Watch:
         world = self._opened.settings.task
         if self.svg:
             write_atomically(self.svg, animated_svg(world, result).encode())
-            say(f"{self.svg} shows exposures {', '.join(map(str, self._exposures))}")
+            shown = ", ".join(map(str, self._exposures))
+            say(f"{self.svg} shows exposures {shown}: {_goals(result)}")
             say(f"next: open {self.svg} in a browser")
             return
         if not isinstance(world, WaterMaze):
             pulls.show(result, Console(), self.speed)
+            say(_rewards(result))
             line = ["reinstate", "watch", self.experiment, *self._given, "--context", "2"]
             say_next(line, "watch another context")
             return
         for frames in result:
             replay.show(frames, world, Console(), self.speed)
+        say(_goals(result))
         line = ["reinstate", "watch", self.experiment, *self._given, "--svg", "maze.svg"]
         say_next(line, "keep it as an animation")
 
@@ -142,6 +145,18 @@ class Watch:
     @property
     def _exposures(self) -> list[int]:
         return [self.exposure] if self.exposure else [1, 2]
+
+
+def _goals(episodes: list[list[replay.Frame]]) -> str:
+    """Say how often each episode reached the goal: `1 goal, then 6`."""
+    first, *others = (frames[-1].goals for frames in episodes)
+    return ", then ".join([f"{first} goal{'s' * (first != 1)}", *map(str, others)])
+
+
+def _rewards(exposures: list[pulls.Exposure]) -> str:
+    """Say what each episode earned: `reward 4, then 9`."""
+    earned = [f"{sum(choice.reward for choice in each.choices):g}" for each in exposures]
+    return f"reward {', then '.join(earned)}"
 
 
 def _few(settings: Settings) -> Settings:

@@ -75,7 +75,7 @@ def _recall(
     results: Results, agents: Sequence[ShownAgent], x: Sequence[Sequence[float]]
 ) -> list[Line]:
     """Mark where recall is switched on, if training went on to its end."""
-    share = finite(at(results["settings"], "learner", "recall_from"))
+    share = finite(at(results, "settings", "learner", "recall_from"))
     whole = all(at(agent.scores, "train_steps") for agent in agents)
     ends = [max(own) for own in x if own]
     return [Line("recall on", share * max(ends))] if share and whole and ends else []

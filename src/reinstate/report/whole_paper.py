@@ -73,7 +73,9 @@ def _reproduce_all(
     changes = {name: value for name, value in asked.items() if value is not None}
     parts = [_plan(name, preset, changes, out) for name in dict.fromkeys(names)]
     found: dict[str, Results] = {}
+    reporter.plan([_work(part) for part in parts])
     for place, part in enumerate(parts, 1):
+        reporter.stage(place)
         ours, elapsed = part.experiment, time.monotonic() - began
         reporter.note(f"{ours.name}, experiment {place} of {len(parts)}, {elapsed:.0f} s elapsed")
         options: Any = {"command": command, "resume": True}
@@ -121,6 +123,15 @@ def _plan(name: str, preset: str, changes: Mapping[str, Any], out: Path) -> Part
         for agent in experiment.agents:
             size.require_room(settings, agent, judged=True)
         return Part(experiment, settings, folder, None)
+
+
+def _work(part: Part) -> int:
+    """Count the steps that are to be trained, of all agents; time is about in proportion."""
+    if part.results:
+        return 0
+    settings = part.settings
+    per_epoch = sum(settings.make_learner(a).steps_per_epoch for a in part.experiment.agents)
+    return per_epoch * settings.learner.epochs * settings.seeds
 
 
 @contextmanager

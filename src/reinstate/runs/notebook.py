@@ -118,7 +118,7 @@ class TrainedAgent:
             return f"TrainedAgent({label} in {world}, {seeds}, trained weights alone)"
         return (
             f"TrainedAgent({label} in {world}, {seeds}, {len(self.metrics)} epochs,"
-            f" {np.mean(self.rewards[-1]):.2f} reward per episode in the last)"
+            f" {np.mean(self.rewards[-1]):{self.experiment.number}} reward per episode in the last)"
         )
 
     @property

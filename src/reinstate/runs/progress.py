@@ -1,11 +1,11 @@
 """What a person sees while work goes on: a bar in a terminal, plain lines in a pipe."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 from rich.text import Text
@@ -20,6 +20,7 @@ class Reporter:
         self.console = Console(stderr=True, quiet=quiet, highlight=False)
         self.every = every  # seconds between plain lines
         self.parts: Parts | None = None
+        self.whole: Whole | None = None
 
     def note(self, text: str) -> None:
         """Print a line; a terminal wraps it between words, a pipe gets it whole."""
@@ -43,6 +44,16 @@ class Reporter:
         if number == 1 or self.parts is None:
             self.parts = Parts(kind, total)
         self.parts.begin(number)
+
+    def plan(self, work: Sequence[float]) -> None:
+        """Expect stages of so much work each, in any unit, such as one for each experiment."""
+        self.whole = Whole(work)
+
+    def stage(self, number: int) -> None:
+        """Begin a stage of what was planned, counted from 1; it has parts of its own."""
+        self.parts = None
+        if self.whole:
+            self.whole.number = number
 
     def track(self, label: str, total: int, done: int = 0) -> "Bar":
         """Return a bar over the epochs of one training; enter it as a context manager."""
@@ -72,6 +83,31 @@ class Parts:
         return (self.total - self.number) * cost
 
 
+class Whole:
+    """Stages of more or less work, and how long those after the current one take."""
+
+    def __init__(self, work: Sequence[float]) -> None:
+        self.work, self.number, self.began = work, 1, time.monotonic()
+
+    def seconds_after(self, left: float) -> float:
+        """Estimate what later stages take, `left` being what this one still does.
+
+        A unit of their work takes as long as one of all stages up to here.
+        """
+        done = sum(self.work[: self.number])
+        pace = (time.monotonic() - self.began + left) / done if done else 0.0
+        return pace * sum(self.work[self.number :])
+
+
+class _TwoLines(Progress):
+    """What goes on, in words that may wrap; below it the bar, which gives way to the time left."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        for task in self.tasks:
+            yield Text(f"{task.description}: {task.fields['news']}")
+        yield from super().get_renderables()
+
+
 class Bar:
     """The epochs of one training, as a context manager."""
 
@@ -85,18 +121,15 @@ class Bar:
         self.first, self.last = done, -float("inf")
         self.started = time.monotonic()
         self.spent = self.pace = 0.0  # seconds on epochs; per epoch
-        self.progress = Progress(
-            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=False)),
-            BarColumn(bar_width=max(10, min(40, reporter.console.width - 80))),
+        self.progress = _TwoLines(
+            BarColumn(bar_width=40),  # or less, where the rest needs the room
             MofNCompleteColumn(table_column=Column(no_wrap=True)),
-            TextColumn(
-                "epochs  {task.fields[news]}", markup=False, table_column=Column(no_wrap=False)
-            ),
+            TextColumn("epochs  {task.fields[left]}", table_column=Column(no_wrap=True)),
             console=reporter.console,
             disable=not reporter.console.is_terminal,
         )
         self.task = self.progress.add_task(
-            self.title, total=total, completed=done, news="compiling"
+            self.title, total=total, completed=done, news="compiling", left=""
         )
 
     def __enter__(self) -> "Bar":
@@ -122,20 +155,22 @@ class Bar:
         now = time.monotonic()
         self.spent = now - self.started
         self.pace = self.spent / max(done - self.first, 1)
-        line = f"{printable(news)}  {self._time_left(done)}"
-        self.progress.update(self.task, completed=done, news=line)
+        news, left = printable(news), self._time_left(done)
+        self.progress.update(self.task, completed=done, news=news, left=left)
         if self.reporter.console.is_terminal:
             return
         if now - self.last >= self.reporter.every or done == self.total:
             self.last = now
-            self.reporter.note(f"{self.title}: epoch {done}/{self.total}  {line}")
+            self.reporter.note(f"{self.title}: epoch {done}/{self.total}  {news}  {left}")
 
     def _time_left(self, done: int) -> str:
         own = self.pace * (self.total - done)
         parts = self.reporter.parts
         after = parts.seconds_after(self) if parts else 0.0
-        whole = f", {duration(own + after)} in all" if after else ""
-        return f"{duration(own)} left{whole}"
+        if whole := self.reporter.whole:
+            after += whole.seconds_after(own + after)
+        in_all = f", {duration(own + after)} in all" if after else ""
+        return f"{duration(own)} left{in_all}"
 
 
 def duration(seconds: float) -> str:

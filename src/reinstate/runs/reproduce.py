@@ -139,7 +139,8 @@ def _judge(
     with reporter.working(f"{agent}: judging with frozen weights"):
         verdict = evaluator.judge_run(run, trained.state)
     write_document(run.evaluation_path, {**verdict})
-    reporter.note(f"{agent}: {verdict['reward']['mean']:.3f} reward per episode, frozen weights")
+    reward = f"{verdict['reward']['mean']:{evaluator.experiment.number}}"
+    reporter.note(f"{agent}: {reward} reward per episode, frozen weights")
     found: AgentResults = {
         "seeds": list(settings.seed_range),
         "train_steps": trained.metrics[-1]["steps"],

@@ -14,6 +14,7 @@ from jax.experimental import checkify
 from reinstate.agent import AGENTS, Maker
 from reinstate.devices import over_seeds
 from reinstate.experiments import experiment_names, experiment_of, find_experiment
+from reinstate.experiments.base import Experiment
 from reinstate.files import locked
 from reinstate.learner import EpochMetrics, TrainState
 from reinstate.runs.checkpoints import Row, leaves
@@ -129,7 +130,11 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
     ) -> None:
         self.learner, self.seeds = settings.make_learner(agent), settings.seed_range
         self.steps = self.learner.steps_per_epoch * settings.seeds  # per epoch
-        self.milestones = _milestones(run, settings)
+        experiment = _experiment(run)
+        self.milestones = (
+            milestone_epochs(experiment, settings.learner.epochs) if experiment else set()
+        )
+        self.number = experiment.number if experiment else ".2f"
         self.debug_nans = debug_nans
         init = partial(over_seeds(self.learner.init, settings.seeds), jnp.array(self.seeds))
         super().__init__(run, reporter, label_of(agent), settings.learner.epochs, init, **how)
@@ -169,12 +174,10 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
 
     def summary(self, row: Row) -> str:
         pace = self.steps / row["seconds"]
-        return f"reward {np.mean(row['reward']):.2f}  {pace:,.0f} steps/s"
+        return f"reward {np.mean(row['reward']):{self.number}}  {pace:,.0f} steps/s"
 
 
-def _milestones(run: Run, settings: Settings) -> set[int]:
-    """Return the epochs after which the experiment of a run judges its agents as well."""
+def _experiment(run: Run) -> Experiment | None:
+    """Find the experiment of a run, if it has one that is known."""
     name = run.read_config().get("experiment") if run.exists else None
-    if name not in experiment_names():
-        return set()
-    return milestone_epochs(find_experiment(name), settings.learner.epochs)
+    return find_experiment(name) if name in experiment_names() else None
