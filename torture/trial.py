@@ -35,7 +35,8 @@ from reinstate.settings import Settings, from_dict, recorded_settings, to_dict
 
 PATIENCE = 10  # seconds for a case that is not trained
 TRAINING = 180  # seconds for one that is: it is compiled
-TRAINED = 0.1  # share of the accepted ones that are, if they are small
+TRAINED = 0.03  # share of the accepted ones that are, if they are small
+TRACED = 0.25  # share of the accepted ones whose epoch is traced: that takes a second each
 SMALL = 100_000_000  # bytes
 SHORT = 1000  # steps that follow each other in an epoch
 LINE = re.compile(r"reinstate: .{1,1100}\n")
@@ -53,7 +54,7 @@ class Case(NamedTuple):
 
     number: int
     words: list[str]
-    ended: str  # accepted, refused, trained; or how it failed
+    ended: str  # refused, accepted, traced, trained; or how it failed
     said: str
     seconds: float  # of work
     peak: float  # GB of its process, so far
@@ -99,8 +100,8 @@ def run(number: int, words: list[str], random: Random) -> Case:
         os.chdir(folder)
         try:
             with _alarm(PATIENCE):
-                ended, said = _try(words)
-            if ended == "accepted" and random.random() < TRAINED and _is_small():
+                ended, said = _try(words, trace=random.random() < TRACED)
+            if ended != "refused" and random.random() < TRAINED and _is_small():
                 with _alarm(TRAINING):
                     ended, said = _train()
         except (Exception, Slow) as error:
@@ -131,7 +132,7 @@ def _alarm(seconds: float) -> Iterator[None]:
             signal.setitimer(clock, 0)
 
 
-def _try(words: list[str]) -> tuple[str, str]:
+def _try(words: list[str], trace: bool) -> tuple[str, str]:
     """Give a line to the command; look at what it says, or at what it would compute."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -140,8 +141,8 @@ def _try(words: list[str]) -> tuple[str, str]:
         except Begun:
             code = None
     if code is None:
-        _check(_parsed[0])
-        return "accepted", err.getvalue()
+        _check(_parsed[0], trace)
+        return ("traced" if trace else "accepted"), err.getvalue()
     if code != 2 or not LINE.fullmatch(err.getvalue()) or out.getvalue():
         raise Wrong(f"exit status {code}: {err.getvalue()!r} {out.getvalue()[:200]!r}")
     if left := os.listdir():
@@ -149,13 +150,15 @@ def _try(words: list[str]) -> tuple[str, str]:
     return "refused", err.getvalue()
 
 
-def _check(options: Any) -> None:
-    """Compute shapes of what was accepted; see that its settings come back from a file."""
+def _check(options: Any, trace: bool) -> None:
+    """See that settings come back from a file; compute the shapes of an epoch, if asked to."""
     settings = getattr(options, "settings", None)
     if settings is None:  # evaluate and its like, whose shapes were asked for on the way
         return
     values = json.loads(json.dumps(to_dict(settings)))
     if isinstance(settings, Pretraining):
+        if not trace:
+            return
         teacher, images = Teacher(settings), (drawn_size.CHARACTERS, drawn_size.DRAWERS, SIZE, SIZE)
         state = jax.eval_shape(teacher.init)
         jax.eval_shape(teacher.train_epoch, state, jax.ShapeDtypeStruct(images, jnp.uint8))
@@ -163,6 +166,8 @@ def _check(options: Any) -> None:
         return
     if recorded_settings(type(settings.task), values) != settings:
         raise Wrong(f"{settings} came back as {recorded_settings(type(settings.task), values)}")
+    if not trace:
+        return
     learner = settings.make_learner(_agent(options))
     state = jax.eval_shape(learner.init, jax.ShapeDtypeStruct((), jnp.int32))
     jax.eval_shape(learner.train_epoch, state)
