@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from sphinx.application import Sphinx
 
+import command_help
 import docstrings
 import results
 from fill_pages import BLOCK, explained, pages
@@ -214,6 +215,47 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ElementTree.Element:
     return ElementTree.parse(out / "index.xml").getroot()
 
 
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A page with formulas, pictures and a command, as readers get it."""
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("built")
+    (source / "plain.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    style = "<style>@media (prefers-color-scheme:dark){}</style>"
+    (source / "own.svg").write_text(f"<svg xmlns='http://www.w3.org/2000/svg'>{style}</svg>")
+    lines = [
+        "# Page",
+        "Here $c_t$ is:",
+        "$$\nc_t = f \\circ c_{t-1}\n$$",
+        "```\nreinstate list\n```",
+    ]
+    lines += ["![one](plain.svg)", "*What it shows.*", "![other](own.svg)", "No *caption*."]
+    (source / "index.md").write_text("\n\n".join([*lines, ""]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(results, "write_page", lambda *_: None)
+        app = Sphinx(source, ROOT / "docs", out, out, "html", status=None, warningiserror=True)
+        app.build()
+    return (out / "index.html").read_text(encoding="utf-8")
+
+
+def test_formulas_are_set_by_the_browser_and_nothing_is_fetched(html: str) -> None:
+    assert len(re.findall("<math [^>]*>", html)) == 2 and 'display="block"' in html
+    assert "<msub><mi>c</mi><mi>t</mi></msub>" in html and "$" not in html.partition("<body>")[2]
+    assert not re.findall(r"""(?:src|<link[^>]*href)=["'](?:https?:)?//[^"']*""", html)
+
+
+def test_what_is_in_italics_below_a_picture_is_its_caption(html: str) -> None:
+    one, other = re.findall(r"<figure.*?</figure>", html, re.DOTALL)
+    assert "What it shows." in one.partition("<figcaption>")[2]
+    assert html.count("What it shows.") == 1
+    assert "figcaption" not in other and "No <em>caption</em>." in html
+
+
+def test_pictures_on_white_paper_are_turned_dark(html: str) -> None:
+    one, other = re.findall(r"<img [^>]*>", html.partition("</h1>")[2])
+    assert "on-paper" in one and "on-paper" not in other
+    assert "img.on-paper" in (ROOT / "docs/_static/page.css").read_text()
+
+
 def test_calls_that_readme_teaches_are_listed(built: ElementTree.Element) -> None:
     listed = {name for each in built.iter("desc_signature") for name in each.get("ids", "").split()}
     for call in (
@@ -299,6 +341,50 @@ def test_pages_can_be_read_as_plain_files() -> None:
         directives = {found[1] for found in FENCE.finditer(text) if found[1].startswith("{")}
         assert directives <= {"{toctree}", "{eval-rst}"}, page
         assert "[](" not in text, page
+
+
+PICTURE = re.compile(r"^!\[[^]]+\]\(([^)]+)\)\n\n(.*)", re.MULTILINE)
+
+
+def test_every_picture_has_a_caption() -> None:
+    for page, text in PAGES.items():
+        assert text.count("\n![") == len(PICTURE.findall(text)), page
+        for picture, below in PICTURE.findall(text):
+            assert re.match(r"\*[^*]", below), (page, picture)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if re.match(r"experiments/\d", page)])
+def test_there_is_something_to_look_at_before_the_claims(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert 0 < text.index("\n![") < text.index("\n## ") < text.index("<!-- claims: ")
+
+
+def test_prose_calls_agents_by_the_names_that_readers_know() -> None:
+    for path in pages():
+        text = re.sub(r"<!-- .*? -->|\]\([^)]*\)", "", path.read_text(encoding="utf-8"))
+        prose = SPAN.sub("", FENCE.sub("", text))
+        assert not re.findall(r".*(?<![/\w-])(?:ep)?l2rl.*", prose), path
+
+
+def test_the_page_of_commands_has_every_verb_and_option() -> None:
+    """If not: `make tables`."""
+    text = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## ([\w-]+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert sections.keys() == {*cli.VERBS, "Settings"}
+    for verb in ("evaluate", "fit-choices", "watch"):
+        (boxes, *_) = [command_help.help_of([verb]).boxes.values()]
+        options = [option for box in boxes for option in box]
+        assert len(options) > 5
+        for option in options:
+            assert f"| `{option.names}` | " in sections[verb], option
+            assert option.meaning, option
+    for option in (
+        "--network.hidden-size INT",
+        "--learner.discount FLOAT",
+        "--evaluation.epochs INT",
+    ):
+        assert option in sections["Settings"]
+    assert "--task." not in sections["Settings"].partition("###")[2]
 
 
 def test_pages_name_no_absolute_paths() -> None:

@@ -41,7 +41,9 @@ def _figure(picture: nodes.Element, said: nodes.Element | None) -> nodes.figure:
 
 
 def _knows_dark(folder: Path, uri: str) -> bool:
-    return "//" not in uri and OWN_SCHEME in (folder / uri).read_bytes()
+    """Look into a picture; one that is not there is Sphinx's to complain about."""
+    file = folder / uri
+    return file.is_file() and OWN_SCHEME in file.read_bytes()
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from unittest import mock
 
+from recorded import AGENT
 from reinstate.cli import VERBS, parse
 
 WORD = "barcode-bandits"  # whose settings stand for those of all experiments
@@ -116,5 +117,6 @@ def _plain(text: str) -> str:
     pieces = text.split("`")
     for n in range(0, len(pieces), 2):
         escaped = re.sub(r"([\\*|_<$\[\]])", r"\\\1", pieces[n])
-        pieces[n] = re.sub(r"(?<!\S)(--\w[\w.-]*\w)", r"`\1`", escaped)
+        options = re.sub(r"(?<!\S)(--\w[\w.-]*\w)", r"`\1`", escaped)
+        pieces[n] = AGENT.sub(r"`\g<0>`", options)
     return "`".join(pieces)

@@ -126,7 +126,7 @@ def classes_table(results: Results) -> str:
 
 def embedder_table(ours: dict[str, Any], plain: dict[str, Any]) -> str:
     """Few-shot accuracy on the evaluation alphabets, beside what was published."""
-    lines = [_row("", "shipped", "Kaiser's settings", "published")]
+    lines = [_row("task", "shipped", "Kaiser's settings", "published")]
     lines.append("|---" * 4 + "|")
     for a, b in zip(ours["few_shot"], plain["few_shot"], strict=True):
         task = f"{a['way']}-way {a['shot']}-shot, {a['rule']}"
@@ -141,7 +141,7 @@ def embedder_table(ours: dict[str, Any], plain: dict[str, Any]) -> str:
 def strategies_table(results: Results) -> str:
     """epL2RL's weights on cued episodes while it learns, and on uncued ones at the end."""
     agent = results["agents"]["epl2rl"]
-    lines = [_row("", "reward, cued", *STRATEGIES), "|---" * (2 + len(STRATEGIES)) + "|"]
+    lines = [_row("when", "reward, cued", *STRATEGIES), "|---" * (2 + len(STRATEGIES)) + "|"]
     for stone in agent["milestones"]:
         weights = stone["weights"]["cued"]
         cells = [with_interval(weights[name], ".1f") for name in STRATEGIES]
@@ -209,7 +209,8 @@ SUMMARIES = ("paper preset", "replicate", "quick preset")  # in the order of the
 
 def verdicts_table(*summaries: Summary) -> str:
     """How the paper's claims fared in each summary, and how far it agrees with the first."""
-    heads = ("", "seeds", "claims of the paper", *VERDICTS, "same verdict as above, ours included")
+    agreeing = "same verdict as above, ours included"
+    heads = ("runs", "seeds", "claims of the paper", *VERDICTS, agreeing)
     lines = [_row(*heads), "|---" * len(heads) + "|"]
     for name, summary in zip(SUMMARIES, summaries, strict=False):
         counts = [f"{summary['totals'][each]:.0f}" for each in ("claims", *VERDICTS)]

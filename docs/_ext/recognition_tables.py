@@ -67,7 +67,7 @@ def parts(document: dict[str, Any]) -> Lines:
             text = f"**{text}**" if odds[n][1] < ALPHA else text
         cells[variant, row.experiment] = text
     variants = dict.fromkeys(variant for _, variant, _ in found)
-    header = ["", *(f"{row.experiment} ({_seeds(row)} seeds)" for row in rows)]
+    header = ["agent", *(f"{row.experiment} ({_seeds(row)} seeds)" for row in rows)]
     return header, [
         [_label(variant), *(cells.get((variant, row.experiment), "") for row in rows)]
         for variant in variants
