@@ -129,6 +129,20 @@ def prepare(name: str, number: int, seed: int, seeds: Path, folder: Path) -> str
     return generator
 
 
+def require_accepted(seeds: Path, folder: Path) -> None:
+    """Make sure that every reader accepts its files as long as they are whole."""
+    trouble = []
+    for name, reader in READERS.items():
+        shutil.copytree(seeds / reader.seed, folder)
+        found = damaged_files(reader, folder)
+        outcome = run(name, -1, "none", folder)
+        shutil.rmtree(folder)
+        if outcome.ended != "accepted" or not found:
+            trouble.append(f"{name} does not accept its own files: {outcome.message}")
+    if trouble:
+        raise SystemExit("\n".join(trouble))
+
+
 def damaged_files(reader: Reader, folder: Path) -> list[Path]:
     found = [path for pattern in reader.damaged for path in folder.glob(pattern)]
     return sorted({path for path in found if path.is_file()})

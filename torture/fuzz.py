@@ -240,6 +240,7 @@ def work(pipe: Connection, folder: Path, failures: Path, seed: int) -> None:
     with open(folder / "making.txt", "w") as log:
         _quietly(log, lambda: seeds.make(folder / "seeds"))
     cases.install()
+    cases.require_accepted(folder / "seeds", folder / "case")
     _limit_memory()
     pipe.send(None)
     while job := pipe.recv():

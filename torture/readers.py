@@ -277,5 +277,5 @@ READERS: Mapping[str, Reader] = {
     "rejudge inputs": Reader(
         "inputs", ("inputs.json",), verb("rejudge inputs.json"), ("inputs.json",)
     ),
-    "verdicts of summaries": Reader("paper", ("out/summary.json",), verb("verdicts out out")),
+    "verdicts of summaries": Reader("summary", ("out/summary.json",), verb("verdicts out out")),
 }

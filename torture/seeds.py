@@ -119,6 +119,10 @@ def _recorded() -> None:
         write_json(_in_folder(f"other-{name}/results.json"), found)
 
 
+def _summary() -> None:
+    write_json(_in_folder("out/summary.json"), short(read_json(RESULTS / "summary.json")))
+
+
 def _in_folder(path: str) -> Path:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     return Path(path)
@@ -202,6 +206,7 @@ SEEDS: Mapping[str, Callable[[], None]] = {
     "reproduction": _reproduction,
     "paper": _paper,
     "results": _recorded,
+    "summary": _summary,
     "inputs": _inputs,
     "arrays": _arrays,
     "tables": _tables,
