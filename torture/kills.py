@@ -1,7 +1,7 @@
 """Kill, starve and crowd every command that writes; then see whether anything is lost or stuck.
 
     PYTHONPATH=tests python -m torture.kills --record results/torture/kills.json
-    PYTHONPATH=tests python -m torture.kills --quick
+    PYTHONPATH=tests python -m torture.kills --one-of 12
     PYTHONPATH=tests python -m torture.kills --only tune
 
 Each of eight commands is killed before, after and within every single file operation, meets a full
@@ -39,7 +39,6 @@ PAGES = range(12)  # left on a full disk
 CROWDED = ("train", "reproduce all", "tune", "pretrain")
 CROWDS = ("2 writers", "5 writers", "5 writers killed")
 ROUNDS = 10  # of each crowd and command
-QUICK = 12  # one case of as many
 
 _known: dict[str, Undisturbed] = {}
 _known_of_learner: dict[str, Undisturbed] = {}
@@ -49,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Disturb commands as asked; return 1 if anything was lost, stuck or different."""
     parser = argparse.ArgumentParser(prog="python -m torture.kills")
     parser.add_argument("--only", choices=stubbed.LINES, help="one command")
-    parser.add_argument("--quick", action="store_true", help=f"one case of {QUICK}")
+    parser.add_argument("--one-of", type=int, default=1, help="one case of so many, evenly spread")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=WORKERS)
     parser.add_argument("--record", type=Path, help="write what was found to this JSON file")
@@ -85,7 +84,7 @@ def get_ready(folder: Path, asked: Any) -> tuple[list[str], list[Case]]:
         _say(f"{name} with the real learner: {_known_of_learner[name].seconds:.1f} s")
     notes = [] if disturbances.can_mount() else ["no file system could be mounted: left out"]
     cases = [case for name in names for case in plan(name, asked.seed, mount=not notes)]
-    return notes, cases[:: QUICK if asked.quick else 1]
+    return notes, cases[:: asked.one_of]
 
 
 def plan(name: str, seed: int, mount: bool) -> Iterator[Case]:
