@@ -298,7 +298,12 @@ def test_a_type_of_many_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "cell"), [("|".join(["action"] * 3000), "1"), ("action,state,reward", "9" * 70)]
+    ("header", "cell"),
+    [
+        ("|".join(["action"] * 3000), "1"),
+        ("action,state,reward", "9" * 70),
+        ("reward,state,action", "9" * 70),
+    ],
 )
 def test_tables_are_quoted_in_a_few_words(tmp_path: Path, header: str, cell: str) -> None:
     path = tmp_path / "choices.csv"

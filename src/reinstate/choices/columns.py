@@ -19,6 +19,11 @@ def is_empty(label: str) -> bool:
     return label.strip().lower() in EMPTY
 
 
+def quoted(label: str) -> str:
+    """Quote the beginning of a label, which may be long."""
+    return repr(label) if len(label) <= LONGEST else f"{label[:LONGEST]!r}…"
+
+
 class Column(NamedTuple):
     """A column as its distinct labels and the label of each row."""
 
@@ -33,8 +38,7 @@ class Column(NamedTuple):
 
     def quoted(self, row: int) -> str:
         label = self.labels[self.code[row]]
-        shown = repr(label) if len(label) <= LONGEST else f"{label[:LONGEST]!r}…"
-        return f"{self.name} is {'empty' if is_empty(label) else shown}"
+        return f"{self.name} is {'empty' if is_empty(label) else quoted(label)}"
 
 
 class Problems:

@@ -28,6 +28,7 @@ from reinstate.choices.columns import (
     Problems,
     is_empty,
     origin_of,
+    quoted,
 )
 from reinstate.choices.layout import COLUMNS, KNOWN, SECOND_CHOICE, THEIRS, own_columns
 from reinstate.choices.model import Choices, Ints
@@ -146,10 +147,10 @@ def _two_labels(origin: Origin, column: Column, problems: Problems) -> tuple[lis
     """Encode the two commonest labels in sorted order; rows with any other are bad."""
     labels = _commonest(column, problems, 2)
     if len(labels) < 2:
-        only = f"only the value {labels[0]!r}" if labels else "no value"
+        only = f"only the value {quoted(labels[0])}" if labels else "no value"
         table = f"column {column.name} of {origin.name}"
         raise UserError(f"{table} has {only}: a choice model needs two")
-    return labels, _codes(column, labels, f"{labels[0]!r} or {labels[1]!r}", problems)
+    return labels, _codes(column, labels, " or ".join(map(quoted, labels)), problems)
 
 
 def _states(origin: Origin, own: dict[str, Column], problems: Problems) -> tuple[list[str], Ints]:
@@ -165,7 +166,7 @@ def _states(origin: Origin, own: dict[str, Column], problems: Problems) -> tuple
             f"column {SECOND_CHOICE} of {origin.name} has {len(labels)} values: without a column"
             " state it needs four, two for each state in sorted order"
         )
-    option = _codes(column, labels, ", ".join(map(repr, labels)), problems)
+    option = _codes(column, labels, ", ".join(map(quoted, labels)), problems)
     state = np.where(option == UNKNOWN, UNKNOWN, option // 2)
     return ["/".join(labels[:2]), "/".join(labels[2:])], state
 
@@ -197,7 +198,8 @@ def _crossed(origin: Origin, actions: list[str], states: list[str], common: dict
     for action, state in common.items():
         for kind, label, known in (("action", action, actions), ("state", state, states)):
             if label not in known:
-                raise UserError(f"{flag} names the {kind} {label!r}: the table has {known}")
+                there = f"[{', '.join(map(quoted, known))}]"
+                raise UserError(f"{flag} names the {kind} {label!r}: the table has {there}")
         crossed.add(actions.index(action) != states.index(state))
     if len(crossed) > 1:
         raise UserError(f"{flag} pairs both actions with the same state: {common}")
