@@ -76,9 +76,29 @@ def test_a_memory_that_is_logged_is_the_memory() -> None:
     assert held[1].values.ravel().tolist() == [1, 2, 3]
 
 
-def test_without_arms_the_contexts_of_one_epoch_are_told_apart() -> None:
-    world = WaterMaze(height=3, width=4, steps=2, num_contexts=12, repeats=1)
-    found = stored_states(Condition(world, DND()), Counter(4), TWO_EPOCHS, seed=0)
+SMALL_MAZE = {"height": 3, "width": 4, "steps": 2, "num_contexts": 12, "repeats": 1}
+
+
+class Untold(WaterMaze):
+    """A maze of which a trace does not tell the goal."""
+
+    def trace(self, task: Any, state: Any) -> Any:
+        return state
+
+
+def test_states_of_a_maze_are_told_apart_by_its_goal() -> None:
+    condition = Condition(WaterMaze(**SMALL_MAZE), DND())
+    found = stored_states(condition, Counter(4), TWO_EPOCHS, seed=0)
+    record = jax.jit(lambda seed: evaluate_in(condition, Counter(4), TWO_EPOCHS, seed))(0)
+    assert found.state.shape == (2, 12, 2) and found.labels == "goal"
+    np.testing.assert_array_equal(found.label, record.trace.goal[..., 0])
+    # Contexts of different epochs are different ones.
+    assert found.context is not None
+    assert sorted(found.context.ravel().tolist()) == list(range(24))
+
+
+def test_where_nothing_is_told_the_contexts_of_one_epoch_are_told_apart() -> None:
+    found = stored_states(Condition(Untold(**SMALL_MAZE), DND()), Counter(4), TWO_EPOCHS, seed=0)
     assert found.state.shape == (1, 10, 2) and found.labels == "context"
     assert sorted(found.label.ravel().tolist()) == list(range(10))  # two are left out
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate.analysis.memory_map import MemoryMap, Panel, Stored, stored_states
+from reinstate.analysis.documents import read_document
+from reinstate.analysis.memory_map import MemoryMap, Panel, RecordedMap, Stored, stored_states
 from reinstate.cli import memory_map as verb
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.figures.memory_map import draw, save
@@ -36,6 +37,14 @@ def test_a_map_of_a_run(command: Command, tmp_path: Path, monkeypatch: pytest.Mo
     said = command("memory-map x --gates --epochs 2")
     assert said.code == 0 and "next: open gates.png" in said.out
     assert (tmp_path / "gates.png").read_bytes().startswith(b"\x89PNG")
+    said = command("memory-map x --epochs 2 --out m.json")
+    assert said.code == 0 and "beside results.json as memory-map.json" in said.out
+    kept = read_document(RecordedMap, tmp_path / "m.json")
+    assert (kept["experiment"], kept["agent"]) == ("barcode-bandits", "epl2rl")
+    for panel in kept["panels"]:
+        assert len(panel["x"]) == len(panel["y"]) == len(panel["label"]) == 6
+        assert len({*panel["context"]}) == 6  # each is stored once per exposure
+    assert_refused(command("memory-map x --gates --out g.json"), "must end in .png, .svg or .pdf")
     assert_refused(command("memory-map x --out m.gif"), "m.gif must end in .png, .svg or .pdf")
     assert_refused(command("memory-map x --seed 7"), "x has the seeds [0, 1], not 7")
     assert_refused(command("memory-map x --epochs 0"), "epochs must be positive, not 0")

@@ -6,7 +6,7 @@ those of different arms apart; the more exposures a state has seen, the clearer.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypedDict
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ from reinstate.rollout import play, start_epoch
 from reinstate.tasks.recurring import RecurringWorld
 
 EXPOSURES = (1, 2, 3, 10)  # after which states are shown
+TOLD = {"good_arm": "good arm", "goal": "goal"}  # what a trace may tell, and what that is called
 MOST_CONTEXTS = 10  # shown, where it is contexts that are told apart
 
 
@@ -31,6 +32,7 @@ class Stored(NamedTuple):
     exposure: np.ndarray  # (epochs, episodes) how often the context was met before
     label: np.ndarray  # (epochs, episodes) what tells them apart, from 0
     labels: str  # what that is
+    context: np.ndarray | None = None  # (epochs, episodes) counted through all epochs, from 0
 
 
 class Panel(NamedTuple):
@@ -40,6 +42,28 @@ class Panel(NamedTuple):
     places: np.ndarray  # (states, 2)
     label: np.ndarray  # (states,)
     readable: float | None  # share of states whose nearest other has the same label
+    context: np.ndarray | None = None  # (states,) whose they are
+
+
+class RecordedPanel(TypedDict):
+    """A panel as a file holds it: numbers in the order of states."""
+
+    exposure: int
+    readable: float | None
+    x: list[float]
+    y: list[float]
+    label: list[int]
+    context: list[int]
+
+
+class RecordedMap(TypedDict):
+    """What memory-map.json holds."""
+
+    experiment: str
+    agent: str
+    labels: str
+    explained: list[float]
+    panels: list[RecordedPanel]
 
 
 class MemoryMap(NamedTuple):
@@ -89,8 +113,8 @@ def stored_states(
 ) -> Stored:
     """Let a player play the epochs of an evaluation, and return every state that it stored.
 
-    States are told apart by the good arm of their context where the world's trace has one, else by
-    the context, in a single epoch: the next one has other contexts.
+    States are told apart by what they have to say of their context: its good arm or its goal, where
+    the world's trace has one. Else by the context, in a single epoch: the next one has others.
     """
     world, memory, recall = condition
     if not player.remembers:
@@ -109,17 +133,19 @@ def stored_states(
 
     key = jax.random.fold_in(jax.random.key(settings.seed), seed)
     keys = [jax.random.split(each, settings.epochs) for each in jax.random.split(key)]
-    has_arms = hasattr(jax.eval_shape(play_epoch, *keys)[-1], "good_arm")
-    if not (has_arms or isinstance(world, RecurringWorld)):
+    traced = jax.eval_shape(play_epoch, *keys)[-1]
+    told = next((name for name in TOLD if hasattr(traced, name)), None)
+    if not (told or isinstance(world, RecurringWorld)):
         raise UserError(
             "a memory map needs a good arm for every context, or contexts that each are stored"
             f" once per exposure: {type(world).__name__} has neither"
         )
     state, exposure, context, trace = jax.tree.map(np.asarray, play_epoch(*keys))
-    if has_arms:
-        return Stored(state, exposure, trace.good_arm[..., 0], "good arm")
+    every = context + (context.max() + 1) * np.arange(len(context))[:, None]
+    if told:
+        return Stored(state, exposure, getattr(trace, told)[..., 0], TOLD[told], every)
     shown = slice(1), context[0] < MOST_CONTEXTS
-    return Stored(state[shown], exposure[shown], context[shown], "context")
+    return Stored(state[shown], exposure[shown], context[shown], "context", every[shown])
 
 
 def memory_map(stored: Stored, exposures: Sequence[int] = EXPOSURES) -> MemoryMap:
@@ -136,10 +162,42 @@ def memory_map(stored: Stored, exposures: Sequence[int] = EXPOSURES) -> MemoryMa
     mean = together.mean(axis=0)
     axes, explained = principal_axes(together - mean)
     panels = [
-        Panel(exposure, (state - mean) @ axes.T, label, readable(state, label))
-        for exposure, state, label in zip(after, states, [stored.label[h] for h in at], strict=True)
+        Panel(
+            exposure,
+            (state - mean) @ axes.T,
+            stored.label[here],
+            readable(state, stored.label[here]),
+            None if stored.context is None else stored.context[here],
+        )
+        for exposure, state, here in zip(after, states, at, strict=True)
     ]
     return MemoryMap(panels, explained.tolist(), stored.labels)
+
+
+def recorded(found: MemoryMap, experiment: str, agent: str) -> RecordedMap:
+    """Return a map as a file holds it: three digits are more than can be seen."""
+    panels: list[RecordedPanel] = []
+    for panel in found.panels:
+        x, y = (np.round(axis, 3).tolist() for axis in panel.places.T)
+        contexts = np.arange(len(x)) if panel.context is None else panel.context
+        panels.append(
+            {
+                "exposure": panel.exposure,
+                "readable": None if panel.readable is None else round(panel.readable, 4),
+                "x": x,
+                "y": y,
+                "label": panel.label.tolist(),
+                "context": contexts.tolist(),
+            }
+        )
+    explained = [round(share, 4) for share in found.explained]
+    return {
+        "experiment": experiment,
+        "agent": agent,
+        "labels": found.labels,
+        "explained": explained,
+        "panels": panels,
+    }
 
 
 def principal_axes(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

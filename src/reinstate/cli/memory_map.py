@@ -7,17 +7,19 @@ from typing import Annotated, Any
 import jax
 
 from reinstate import devices
-from reinstate.analysis.memory_map import memory_map, stored_states
+from reinstate.analysis.memory_map import memory_map, recorded, stored_states
 from reinstate.analysis.unit_gates import unit_gates
 from reinstate.cli.parsing import Flag
 from reinstate.cli.shared import RunFolder, Verb, shown
 from reinstate.cli.tables import say
 from reinstate.errors import UserError, require_positive
+from reinstate.experiments.base import Experiment
 from reinstate.figures import memory_map as states
 from reinstate.figures import unit_gates as by_unit
 from reinstate.figures.style import label
 from reinstate.figures.writing import require_kind
-from reinstate.files import require_new
+from reinstate.files import require_new, write_document
+from reinstate.report.sources import MAP
 from reinstate.runs import size
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
@@ -31,9 +33,9 @@ class MemoryMap(Verb):
 
     An agent plays fresh epochs with frozen weights. Each point is a state that it stored; points
     lie in the plane in which all of them differ most (their first two principal components), the
-    same in every panel, and have the colour of the arm that was the good one. States that say which
-    arm is good lie together by colour, whatever context they are of. Where there are no arms,
-    colours are those of ten contexts of one epoch.
+    same in every panel, and have the colour of the good arm, or of the goal. States that say which
+    it is lie together by colour, whatever context they are of. Where there is neither, colours are
+    those of ten contexts of one epoch.
 
     With --gates the figure shows how far each unit's r-gate opens, step by step.
 
@@ -52,11 +54,13 @@ class MemoryMap(Verb):
     gates: Flag = False
     """Draw the r-gate of every unit instead: by exposure, or without and with a cue."""
     out: Annotated[Path | None, shown("FILE", "memory-map.png, or gates.png")] = None
-    """The new file: .png, .svg or .pdf."""
+    """The new file: .png, .svg or .pdf; or .json, which `reinstate report` shows on its page if it
+    is memory-map.json beside results.json."""
 
     def __post_init__(self) -> None:
         require_positive(epochs=self.epochs)
-        require_kind(self.file)
+        if self.gates or self.file.suffix != ".json":
+            require_kind(self.file)
 
     @property
     def file(self) -> Path:
@@ -81,14 +85,17 @@ class MemoryMap(Verb):
         state, place = evaluator.load(run), seeds.index(seed)
         player = evaluator.learner.agent(jax.tree.map(lambda x: x[place], state.params))
         draw = self._draw_gates if self.gates else self._draw_states
-        said = experiment.title, agent
+        said = experiment, agent
         return {"file": str(self.file), **draw(said, evaluator.condition, player, played, seed)}
 
-    def _draw_states(self, said: tuple[str, str], *played: Any) -> dict[str, Any]:
-        title, agent = said
+    def _draw_states(self, said: tuple[Experiment, str], *played: Any) -> dict[str, Any]:
+        experiment, agent = said
         with Reporter().working(f"{agent}: playing"):
             found = memory_map(stored_states(*played))
-        states.save(found, self.file, f"{title}: what {label(agent)} stores")
+        if self.file.suffix == ".json":
+            write_document(self.file, {**recorded(found, experiment.name, agent)})
+        else:
+            states.save(found, self.file, f"{experiment.title}: what {label(agent)} stores")
         return {
             "labels": found.labels,
             "explained": found.explained,
@@ -97,11 +104,11 @@ class MemoryMap(Verb):
             "readable": [panel.readable for panel in found.panels],
         }
 
-    def _draw_gates(self, said: tuple[str, str], *played: Any) -> dict[str, Any]:
-        title, agent = said
+    def _draw_gates(self, said: tuple[Experiment, str], *played: Any) -> dict[str, Any]:
+        experiment, agent = said
         with Reporter().working(f"{agent}: playing"):
             found = unit_gates(*played)
-        by_unit.save(found, self.file, f"{title}: r-gates of {label(agent)}")
+        by_unit.save(found, self.file, f"{experiment.title}: r-gates of {label(agent)}")
         return {
             "groups": found.groups,
             "units": found.unit.tolist(),
@@ -115,7 +122,10 @@ class MemoryMap(Verb):
             say(f"half of the gate is in {most} of {units} units; all of them are in the figure")
         else:
             self._show_states(result)
-        say(f"next: open {result['file']}")
+        if self.file.suffix == ".json":
+            say(f"next: put it beside results.json as {MAP}, and reinstate report shows it")
+        else:
+            say(f"next: open {result['file']}")
 
     def _show_states(self, result: dict[str, Any]) -> None:
         for exposure, readable in zip(result["exposures"], result["readable"], strict=True):

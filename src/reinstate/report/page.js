@@ -223,6 +223,72 @@
     watch();
   }
 
+  // Panels side by side or one of them, large; a state that is pointed at is found in all of them.
+  function explore(figure) {
+    const panes = [...figure.querySelectorAll(".pane")];
+    const controls = element("div", "controls", figure);
+    figure.insertBefore(controls, figure.querySelector(".panes"));
+    controls.setAttribute("role", "group");
+    controls.setAttribute("aria-label", "Exposures shown");
+
+    function choose(pressed, pane) {
+      for (const each of controls.querySelectorAll("button")) each.setAttribute("aria-pressed", String(each === pressed));
+      figure.toggleAttribute("data-shown", pane !== null);
+      for (const each of panes) each.classList.toggle("shown", each === pane);
+    }
+
+    function offer(text, pane) {
+      const made = button(text, controls, () => choose(made, pane));
+      return made;
+    }
+
+    const together = offer("side by side", null);
+    for (const pane of panes) offer(pane.querySelector("strong").textContent, pane);
+    choose(together, null);
+
+    function clear() {
+      for (const dot of figure.querySelectorAll(".found")) dot.classList.remove("found");
+      for (const tip of figure.querySelectorAll(".tip")) tip.replaceChildren();
+    }
+
+    function tell(pane, dot) {
+      clear();
+      for (const each of figure.querySelectorAll(`[data-context="${dot.dataset.context}"]`)) each.classList.add("found");
+      const [plot, svg, tip] = [".pane-plot", "svg", ".tip"].map((name) => pane.querySelector(name));
+      element("strong", "", tip, `${pane.dataset.told} ${dot.parentNode.dataset.label}`);
+      element("span", "", tip, `context ${dot.dataset.context}, ${pane.querySelector("strong").textContent}`);
+      place(tip, plot, svg, dot.cx.baseVal.value);
+    }
+
+    function follow(event, pane, dots) {
+      const box = pane.querySelector("svg").getBoundingClientRect();
+      const scale = pane.querySelector("svg").viewBox.baseVal.width / box.width;
+      const [x, y] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
+      const far = (dot) => (dot.cx.baseVal.value - x) ** 2 + (dot.cy.baseVal.value - y) ** 2;
+      tell(pane, dots.reduce((best, dot) => (far(dot) < far(best) ? dot : best)));
+    }
+
+    for (const pane of panes) {
+      const plot = pane.querySelector(".pane-plot");
+      const dots = [...pane.querySelectorAll("circle")].sort((a, b) => a.dataset.context - b.dataset.context);
+      let at = -1;
+      element("div", "tip", plot).setAttribute("role", "status");
+      plot.tabIndex = 0;
+      plot.setAttribute("role", "group");
+      plot.setAttribute("aria-label", `States ${pane.querySelector("strong").textContent}: arrow keys go from context to context`);
+      for (const kind of ["pointermove", "pointerdown"]) plot.addEventListener(kind, (event) => follow(event, pane, dots));
+      plot.addEventListener("pointerleave", clear);
+      plot.addEventListener("blur", clear);
+      plot.addEventListener("keydown", (event) => {
+        if (event.key === "Escape") return clear();
+        if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
+        event.preventDefault();
+        at = Math.min(dots.length - 1, Math.max(0, at + (event.key === "ArrowRight" ? 1 : -1)));
+        tell(pane, dots[at]);
+      });
+    }
+  }
+
   // The address …#selftest makes the page try itself, for a browser that nobody watches.
   function tryChart(figure) {
     const plot = figure.querySelector(".plot");
@@ -267,10 +333,27 @@
     return { id: figure.id, works: paused && start !== end && scrub(0) === start, said };
   }
 
+  function tryMap(figure) {
+    const [pane, other] = figure.querySelectorAll(".pane");
+    const plot = pane.querySelector(".pane-plot");
+    plot.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));
+    const first = [...plot.querySelector(".tip").children].map((line) => line.textContent).join("\n");
+    const found = figure.querySelectorAll(".found").length;
+    plot.dispatchEvent(new PointerEvent("pointerleave"));
+    const left = figure.querySelectorAll(".found").length === 0 && plot.querySelector(".tip").textContent === "";
+    const buttons = figure.querySelectorAll(".controls button");
+    buttons[1].click();
+    const alone = getComputedStyle(other).display === "none" && getComputedStyle(pane).display !== "none";
+    buttons[0].click();
+    return { id: figure.id, works: alone && left && getComputedStyle(other).display !== "none", first, found };
+  }
+
   const charts = [...document.querySelectorAll("figure.chart")];
   const replays = [...document.querySelectorAll("figure.replay")];
+  const maps = [...document.querySelectorAll("figure.map")];
   charts.forEach(enliven);
   replays.forEach(direct);
+  maps.forEach(explore);
   addEventListener("beforeprint", () => {
     for (const details of document.querySelectorAll("details.printed:not([open])")) {
       details.open = true;
@@ -286,6 +369,6 @@
   if (location.hash === "#selftest") {
     const report = element("pre", "", document.body);
     report.id = "selftest";
-    report.textContent = JSON.stringify([...charts.map(tryChart), ...replays.map(tryReplay)]);
+    report.textContent = JSON.stringify([...charts.map(tryChart), ...replays.map(tryReplay), ...maps.map(tryMap)]);
   }
 })();

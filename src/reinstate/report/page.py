@@ -16,6 +16,7 @@ from reinstate.figures.style import shown_agents
 from reinstate.figures.svg import figure, style_of
 from reinstate.files import write_atomically
 from reinstate.report.claims import claims, judge
+from reinstate.report.memory import colours_of, map_figure
 from reinstate.report.origins import origins
 from reinstate.report.overview import cards, worth
 from reinstate.report.play import play_script, play_section, play_style
@@ -65,7 +66,7 @@ def page_of(documents: Sequence[Document]) -> str:
     idents = _identifiers([d.experiment.name for d in documents])
     names = [(name, _heading(d, name)) for d, name in zip(documents, idents, strict=True)]
     charts, judged = [charts_of(document) for document in documents], judge(documents)
-    drawn = [figures_of(name, each) for (name, _), each in zip(names, charts, strict=True)]
+    drawn = [figures_of(*each) for each in zip(idents, charts, documents, strict=True)]
     first = _overview(cards(documents, names, judged), _leading(documents, drawn))
     links, sections = [("overview", "At a glance")], [first]
     if (open_claims := claims(documents, names, judged)) is not None:
@@ -102,8 +103,8 @@ def charts_of(document: Document) -> dict[str, list[Drawing]]:
     return groups
 
 
-def figures_of(name: str, charts: dict[str, list[Drawing]]) -> Figures:
-    """Draw charts, with identifiers that start with `name`."""
+def figures_of(name: str, charts: dict[str, list[Drawing]], document: Document) -> Figures:
+    """Draw charts and the memory map, with identifiers that start with `name`."""
     numbers, mazes = count(1), count(1)
     # In a style sheet a name is more than text: letters and digits are left of it.
     plain = re.sub("[^a-zA-Z0-9]+", "-", f"replay-{name}")
@@ -118,6 +119,8 @@ def figures_of(name: str, charts: dict[str, list[Drawing]]) -> Figures:
                 drawn.append(animated_ways(each, f"{plain}-{place}"))
                 drawn.append(small_ways(each, f"{name}-ways-{place}"))
         groups[heading] = [each for each in drawn if each is not None]
+    if document.memory and (found := map_figure(document.memory, f"{name}-map")):
+        groups.setdefault(MEMORY, []).append(found)
     return groups
 
 
@@ -168,6 +171,7 @@ def _groups(groups: Figures) -> Iterator[Markup]:
 def _colours(documents: Sequence[Document], charts: Sequence[dict[str, list[Drawing]]]) -> set[str]:
     drawn = [c for groups in charts for group in groups.values() for c in group]
     found = {series.colour for c in drawn if isinstance(c, Chart) for series in c.series}
+    found |= {colour for d in documents if d.memory for colour in colours_of(d.memory).values()}
     return found | {agent.colour for d in documents for agent in shown_agents(d.results)}
 
 

@@ -1,8 +1,9 @@
 """What a user names → documents: results of a reproduction, or runs of one experiment together.
 
 Files may be anybody's. What does not look like this program's own is a UserError; what does is
-still only numbers and text, and the page escapes it. Of a folder only results.json is read, or a
-run's config.json, metrics.jsonl and evaluation.json, and no link is followed that leads out of it.
+still only numbers and text, and the page escapes it. Of a folder only results.json is read, and
+memory-map.json beside it, or a run's config.json, metrics.jsonl and evaluation.json, and no link is
+followed that leads out of it.
 """
 
 from collections import Counter
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 
 from reinstate.agent import AGENTS
 from reinstate.analysis.documents import checked
+from reinstate.analysis.memory_map import RecordedMap
 from reinstate.analysis.results import (
     AgentResults,
     MetricsRow,
@@ -38,6 +40,9 @@ from reinstate.settings import differences, to_dict
 
 FACTS = ("date", "preset", "command", "version", "commit", "jax", "device", "seconds", "rejudged")
 
+MAP = "memory-map.json"
+MAPPED = "hold a memory map", "remove it, or make it again with reinstate memory-map"
+
 
 class Origin(NamedTuple):
     """Where numbers come from."""
@@ -54,6 +59,7 @@ class Document(NamedTuple):
     experiment: Experiment
     results: Results
     origins: list[Origin]
+    memory: RecordedMap | None = None  # of one of its agents
 
 
 def load(paths: Sequence[Path]) -> list[Document]:
@@ -89,7 +95,17 @@ def load_results(path: Path) -> Document:
     facts: dict[str, Any] = {name: results.get(name) for name in FACTS}
     origin = Origin("", results["settings"], named | facts)
     experiment = find_experiment(results["experiment"])
-    return Document(file, experiment, results, [origin])
+    return Document(file, experiment, results, [origin], _memory_map(inside, experiment))
+
+
+def _memory_map(folder: Path | None, experiment: Experiment) -> RecordedMap | None:
+    """Read the memory map in a folder of results, if there is one."""
+    if folder is None or not (folder / MAP).exists():
+        return None
+    found = checked(RecordedMap, read_json(folder / MAP, folder), folder / MAP, *MAPPED)
+    if found["experiment"] != experiment.name:
+        raise UserError(f"{folder / MAP} is of {found['experiment']}: remove it")
+    return found
 
 
 def load_runs(paths: Sequence[Path]) -> Document:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from reinstate.figures.chart import Trajectories
-from reinstate.figures.markup import Markup, joined, tag
+from reinstate.figures.markup import Markup, tag
 from reinstate.figures.mazes import way_through
 from reinstate.figures.style import EARLY, LATE, mixed
 
@@ -32,9 +32,11 @@ def small_ways(drawing: Trajectories, ident: str) -> Markup | None:
             place = f"translate({LEFT + column * (SIDE + APART)} {top:g})"
             rows.append(tag("g", *_panel(drawing, pair, exposure), transform=place))
         said.append(f"{exposure} exposures: {', '.join(_steps(pair, exposure) for pair in pairs)}")
-    box = f"-2 -2 {LEFT + len(pairs) * (SIDE + APART) - APART + 4} {2 * (tall + TEXT) + APART + 4:g}"
+    size = LEFT + len(pairs) * (SIDE + APART) - APART, 2 * (tall + TEXT) + APART
+    box = f"-2 -2 {size[0] + 4} {size[1] + 4:g}"
     title = f"Ways of {drawing.of or 'an agent'} to the first goal"
-    picture = tag("svg", tag("title", f"{title}; {'; '.join(said)}"), *rows, viewBox=box, role="img")
+    name = tag("title", f"{title}; {'; '.join(said)}")
+    picture = tag("svg", name, *rows, viewBox=box, role="img")
     caption = tag("figcaption", title, tag("p", NOTE))
     return tag("figure", caption, picture, class_="ways", id=ident)
 
@@ -61,8 +63,8 @@ def _panel(drawing: Trajectories, pair: Mapping[str, Any], exposure: str) -> Ite
               class_="goal", transform=goal)  # fmt: skip
     x, y = at[0].split()
     yield tag("circle", cx=x, cy=y, r=4, class_="start")
-    below = height * side + TEXT - 5
-    yield tag("text", joined([_steps(pair, exposure)]), x=SIDE / 2, y=f"{below:g}", text_anchor="middle")
+    below = f"{height * side + TEXT - 5:g}"
+    yield tag("text", _steps(pair, exposure), x=SIDE / 2, y=below, text_anchor="middle")
 
 
 def _steps(pair: Mapping[str, Any], exposure: str) -> str:
