@@ -84,12 +84,13 @@ def test_a_pipe_does_not_hang(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"\x1f\x8b",  # cut short
+        b"\x1f\x8b",
         gzip.compress(GOOD)[:-4],
         gzip.compress(GOOD)[:12] + b"\xff" * 40,
         gzip.compress(GOOD)[:10] + zlib.compress(GOOD),
-        GOOD,  # not compressed
+        GOOD,
     ],
+    ids=["cut short", "no end", "nonsense", "another kind", "not compressed"],
 )
 def test_broken_compression(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "table.csv.gz"
