@@ -372,18 +372,17 @@ def test_the_page_of_commands_has_every_verb_and_option() -> None:
     sections = dict(re.findall(r"^## ([\w-]+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
     assert sections.keys() == {*cli.VERBS, "Settings"}
     for verb in ("evaluate", "fit-choices", "watch"):
-        (boxes, *_) = [command_help.help_of([verb]).boxes.values()]
-        options = [option for box in boxes for option in box]
+        options = [each for box in command_help.help_of([verb]).boxes.values() for each in box]
         assert len(options) > 5
         for option in options:
             assert f"| `{option.names}` | " in sections[verb], option
             assert option.meaning, option
-    for option in (
+    for names in (
         "--network.hidden-size INT",
         "--learner.discount FLOAT",
         "--evaluation.epochs INT",
     ):
-        assert option in sections["Settings"]
+        assert names in sections["Settings"]
     assert "--task." not in sections["Settings"].partition("###")[2]
 
 
