@@ -27,7 +27,9 @@ from reinstate.cli import parse
 from reinstate.cli.list import List
 from reinstate.errors import UserError
 from reinstate.exchange import load_cell
+from reinstate.figures.exposures import gates
 from reinstate.files import read_json, write_json
+from reinstate.omniglot import embedder
 from reinstate.omniglot.embedder import packaged_file
 from reinstate.omniglot.pretraining import read_card
 from reinstate.report import load, page_of
@@ -392,3 +394,20 @@ def test_any_byte_anywhere(tmp_path_factory: pytest.TempPathFactory, data: st.Da
     with _one_line():
         found = load_checkpoint(path, state)
         assert np.array_equal(found.state["w"], state["w"]) and found.rows == [row]
+
+
+def test_an_embedder_of_endless_channels(tmp_path: Path) -> None:
+    path = tmp_path / "embedder.safetensors"
+    path.write_bytes(save({"w": np.zeros(1)}, {embedder.FORMAT: '{"channels": [1e999, 64]}'}))
+    assert "has broken settings" in refusal(lambda: embedder.load_embedder(path))
+
+
+def test_rows_that_are_none_are_not_drawn() -> None:
+    scores = {"r_by_trial": 0.5, "reward": {"mean": 1.0}}
+    results: Any = {"agents": {"epl2rl": scores}}
+    assert not [*gates(results)]
+
+
+def test_an_endless_name_is_cut() -> None:
+    message = refusal(lambda: registry.Registry("agent", {"a": object}).find("x\n" * LONG))
+    assert "unknown agent" in message

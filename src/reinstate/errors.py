@@ -9,6 +9,7 @@ LARGEST_COUNT = 2**31 - 1  # whole numbers are computed with as int32
 LARGEST_NUMBER = 3e38  # and others as float32
 
 LONGEST = 1000  # characters of a message, about
+LONGEST_NAME = 100  # of a name in one: it may come from a file
 # Kinds of characters that steer a terminal, or hide or reorder text: control and format characters,
 # bytes of a file's name that are no text (lone surrogates), separators of lines.
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -100,9 +101,10 @@ def require_choices(settings: Any) -> None:
 def nearest(kind: str, name: str, known: Iterable[str]) -> str:
     """Return a message for an unknown name that suggests the one probably meant."""
     known = list(known)
-    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.4)
+    shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+    close = difflib.get_close_matches(shown.lower(), known, n=1, cutoff=0.4)
     hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
-    return f"unknown {kind} {name!r}: {hint}"
+    return f"unknown {kind} {shown!r}: {hint}"
 
 
 def out_of_memory(error: BaseException) -> str | None:

@@ -16,6 +16,7 @@ from reinstate.figures.numbers import (
     numbers,
     points,
     reference_lines,
+    rows,
 )
 from reinstate.figures.style import GREY, STAGES, ShownAgent, shades, shown_agents
 
@@ -247,7 +248,7 @@ def _of_stage(block: object, place: int) -> dict[str, Any] | None:
 def _by_trial(agents: Sequence[ShownAgent]) -> Iterator[Chart]:
     """Make one line per exposure of the stimulus asked for, each thinner than the one before."""
     for agent in agents:
-        curves = [numbers(row) for row in at(agent.scores, "r_by_trial") or ()]
+        curves = rows(at(agent.scores, "r_by_trial"))
         lines = _exposures(curves)
         step = (WIDEST - THINNEST) / max(len(lines) - 1, 1)
         series = [replace(line, width=WIDEST - i * step) for i, line in enumerate(lines)]

@@ -37,10 +37,14 @@ def numbers(value: object) -> list[float | None]:
     return [finite(each) for each in _list(value)]
 
 
+def rows(value: object) -> list[list[float | None]]:
+    return [numbers(row) for row in _list(value)]
+
+
 def matrix(value: object) -> list[list[float | None]]:
     """Return rows of equal length; nothing if their lengths differ."""
-    rows = [numbers(row) for row in _list(value)]
-    return rows if rows and rows[0] and len({len(row) for row in rows}) == 1 else []
+    found = rows(value)
+    return found if found and found[0] and len({len(row) for row in found}) == 1 else []
 
 
 def interval(value: object) -> Interval | None:

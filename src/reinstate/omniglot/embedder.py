@@ -216,7 +216,7 @@ def load_embedder(path: Path | None = None) -> Embedder:
     try:
         values = json.loads(metadata[FORMAT])
         first, second = (int(channels) for channels in values["channels"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise UserError(f"{path} has broken settings: restore it or name another") from None
     settings: Convolutions = from_dict(Convolutions, {**values, "channels": (first, second)})
     template = eqx.filter_eval_shape(Embedder, settings, key=jax.random.key(0))
