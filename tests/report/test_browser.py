@@ -6,15 +6,18 @@ import os
 import re
 import shutil
 import signal
-import struct
 import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from PIL import Image
 
+from reinstate.experiments import EXPERIMENTS
+from reinstate.figures.markup import with_bounds
+from reinstate.figures.style import DARK, LABELS, LIGHT
 from reinstate.files import read_json
-from reinstate.report import write_page
+from reinstate.report import load, page_of, write_page
 from report.recorded import RESULTS
 
 BROWSER = next(
@@ -52,8 +55,7 @@ def browse(address: str, profile: Path, *flags: str) -> Seen:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("page") / "report.html"
-    names = ("barcode-bandits", "water-maze", "two-step", "compositional-bandits")
-    write_page([RESULTS / name for name in names], out)
+    write_page([RESULTS / name for name in EXPERIMENTS], out)
     return out.as_uri()
 
 
@@ -66,14 +68,25 @@ def answers(seen: Seen) -> list[dict[str, Any]]:
 def test_charts_answer_to_pointer_keys_and_buttons(address: str, tmp_path: Path) -> None:
     seen = browse(f"{address}#selftest", tmp_path, "--dump-dom")
     assert "CONSOLE" not in seen.log, seen.log
-    charts = answers(seen)
-    assert len(charts) == seen.dom.count('<figure class="chart"') > 8
-    assert all(chart["works"] for chart in charts), charts
+    found = {each["id"]: each for each in answers(seen)}
+    kinds = [seen.dom.count(f'<figure class="{kind}') for kind in ("chart", "replay", "map")]
+    assert len(found) == sum(kinds) and kinds[0] > 8 and min(kinds) > 0
+    assert all(each["works"] for each in found.values()), found
+    # One tip for all series: where, what, then a line for each, in the order of height.
     results = read_json(RESULTS / "barcode-bandits/results.json")
-    regret = results["agents"]["epl2rl"]["by_exposure"]["regret"]
-    low, high = regret["ci95"][0]
-    said = f"regret per episode: {regret['mean'][0]:.3f}, 95% interval [{low:.3f}, {high:.3f}]"
-    assert charts[1]["first"] == f"epL2RLexposure to the context: 1, {said}"
+    where, what, *lines = found["barcode-bandits-chart-2"]["first"].split("\n")
+    assert (where, what) == ("exposure to the context: 1", "regret per episode")
+    for name, agent in results["agents"].items():
+        regret = agent["by_exposure"]["regret"]
+        said = with_bounds(regret["mean"][0], regret["ci95"][0])
+        assert f"{LABELS[name]}: {said}" in lines
+    assert len(lines) == len(results["agents"]) + 3  # and three algorithms
+    assert found["replay-water-maze-1"]["said"].endswith(" of 16")
+    kept = read_json(RESULTS / "water-maze/memory-map.json")
+    map_ = found["water-maze-map"]
+    assert map_["found"] == len(kept["panels"])  # the same context after every exposure
+    first = kept["panels"][0]["label"][kept["panels"][0]["context"].index(0)]
+    assert map_["first"] == f"goal {first + 1}\ncontext 1, after 1 exposure"
 
 
 def test_without_a_wish_it_does_not_test_itself(address: str, tmp_path: Path) -> None:
@@ -100,25 +113,111 @@ def test_a_smuggled_script_does_not_run(address: str, tmp_path: Path) -> None:
     assert "<title>taken" not in seen.dom and "Content Security Policy" in seen.log
 
 
-def test_nothing_is_wider_than_a_phone(address: str, tmp_path: Path) -> None:
-    """In a frame as wide as a phone: a window that nobody sees cannot be so narrow."""
-    frame = tmp_path / "frame.html"
-    frame.write_text(
-        f'<!doctype html><body style="margin:0"><iframe src="{address}" width="390" height="800">'
-        "</iframe><script>onload = () => { const page = document.querySelector('iframe')"
-        ".contentDocument.documentElement; document.body.dataset.widths ="
-        " `${page.scrollWidth} ${page.clientWidth}`; }</script>"
+WIDTHS = {390: 844, 768: 1024, 1280: 800}  # of screens, with their heights
+MEASURE = """
+onload = () => {
+  const found = {};
+  for (const frame of document.querySelectorAll("iframe")) {
+    const page = frame.contentDocument;
+    const box = (name) => page.querySelector(name).getBoundingClientRect();
+    for (const each of page.querySelectorAll("#claims details, .printed")) each.open = true;
+    const cells = page.querySelectorAll(".claims td:nth-child(n + 3), .scores td:nth-child(2)");
+    found[frame.width] = {
+      wide: page.documentElement.scrollWidth, room: page.documentElement.clientWidth,
+      top: box(".chart .plot").top, bottom: box(".chart .plot").bottom,
+      card: box(".card .verdicts").bottom,
+      right: Math.max(...[...cells].map((cell) => cell.getBoundingClientRect().right)),
+    };
+  }
+  document.body.dataset.found = JSON.stringify(found);
+};
+"""
+
+
+def frames(folder: Path, address: str, script: str = "") -> str:
+    """Make a page that shows another at all widths: a window that nobody sees is never narrow."""
+    page = folder / "frames.html"
+    shown = "".join(
+        f'<iframe src="{address}" width="{width}" height="{height}" style="border:0;flex:none"></iframe>'
+        for width, height in WIDTHS.items()
     )
-    flags = ("--allow-file-access-from-files", "--dump-dom")
-    seen = browse(frame.as_uri(), tmp_path / "profile", *flags)
-    (widths,) = re.findall(r'data-widths="(\d+ \d+)"', seen.dom)
-    scroll, client = map(int, widths.split())
-    assert scroll <= client <= 390
+    style = '<body style="margin:0;display:flex;align-items:start">'
+    page.write_text(f"<!doctype html>{style}{shown}<script>{script}</script>")
+    return page.as_uri()
 
 
-def test_a_picture_of_it_is_not_blank(address: str, tmp_path: Path) -> None:
-    shot = tmp_path / "shot.png"
-    browse(address, tmp_path / "profile", "--window-size=1200,900", f"--screenshot={shot}")
-    content = shot.read_bytes()
-    assert struct.unpack(">II", content[16:24]) == (1200, 900)
-    assert len(content) > 20_000  # a blank one has some hundred bytes
+def test_a_screen_shows_the_first_chart_and_nothing_is_wider(address: str, tmp_path: Path) -> None:
+    shown = frames(tmp_path, address, MEASURE)
+    seen = browse(shown, tmp_path / "profile", "--allow-file-access-from-files", "--dump-dom")
+    (found,) = re.findall(r'data-found="([^"]+)"', seen.dom)
+    for width, box in json.loads(html.unescape(found)).items():
+        assert box["wide"] <= box["room"] <= int(width), width
+        assert box["card"] < WIDTHS[int(width)], width  # verdicts, at once
+    sizes = {int(width): box for width, box in json.loads(html.unescape(found)).items()}
+    assert sizes.keys() == WIDTHS.keys()
+    assert sizes[1280]["bottom"] <= WIDTHS[1280]  # all of it
+    assert sizes[390]["bottom"] <= 2 * WIDTHS[390]
+    # Of the folded tables, verdicts and numbers are seen without scrolling.
+    assert sizes[390]["right"] <= 390 and sizes[768]["right"] <= 768
+
+
+def test_it_is_light_or_dark_as_the_reader_wishes(address: str, tmp_path: Path) -> None:
+    """Its pictures are kept in the folder that REINSTATE_SHOTS names, to be looked at."""
+    folder = Path(os.environ.get("REINSTATE_SHOTS", tmp_path))
+    size = f"--window-size={sum(WIDTHS)},{max(WIDTHS.values())}"
+    for scheme, background in ((0, DARK), (1, LIGHT)):
+        shot = folder / f"report-{'light' if scheme else 'dark'}.png"
+        flags = (size, f"--blink-settings=preferredColorScheme={scheme}", f"--screenshot={shot}")
+        browse(frames(tmp_path, address), tmp_path / "profile", *flags)
+        with Image.open(shot) as picture:
+            left = 0
+            for width in WIDTHS:
+                corner = picture.convert("RGB").getpixel((left + 3, 3))
+                assert "#{:02x}{:02x}{:02x}".format(*corner) == background, (width, scheme)
+                left += width
+            assert len(picture.convert("RGB").getcolors(1 << 24)) > 500  # it is not blank
+
+
+def test_five_experiments_print_on_ten_pages(address: str, tmp_path: Path) -> None:
+    folder = Path(os.environ.get("REINSTATE_SHOTS", tmp_path))
+    printed = folder / "report.pdf"
+    browse(address, tmp_path / "profile", "--no-pdf-header-footer", f"--print-to-pdf={printed}")
+    pages = re.findall(rb"/Type\s*/Page\b", printed.read_bytes())
+    assert 3 < len(pages) <= 10
+
+
+AXE = [
+    Path(os.environ.get("REINSTATE_AXE", "axe.min.js")),
+    RESULTS.parent / "node_modules/axe-core/axe.min.js",
+]
+RUN_AXE = """
+onload = async () => {
+  for (const details of document.querySelectorAll("details")) details.open = true;
+  const found = await axe.run(document, { resultTypes: ["violations"] });
+  const told = found.violations.map((each) =>
+    `${each.id}: ${each.nodes.slice(0, 3).map((node) => node.target.join(" ")).join(", ")}`);
+  document.title = JSON.stringify({ told, passes: found.passes.length });
+};
+"""
+
+
+@pytest.mark.skipif(not any(map(Path.is_file, AXE)), reason="no axe-core: npm install axe-core")
+@pytest.mark.parametrize("scheme", [0, 1], ids=["dark", "light"])
+def test_axe_finds_no_violation(tmp_path: Path, scheme: int) -> None:
+    """On a page of one experiment, without its policy, which would not let axe run."""
+    page = page_of(load([RESULTS / "water-maze"]))
+    open_page = re.sub(r"<meta http-equiv[^>]*>", "", page)
+    axe = next(filter(Path.is_file, AXE)).read_text()
+    out = tmp_path / "axe.html"
+    out.write_text(
+        open_page.replace("</body>", f"<script>{axe}</script><script>{RUN_AXE}</script></body>")
+    )
+    flags = (
+        f"--blink-settings=preferredColorScheme={scheme}",
+        "--virtual-time-budget=20000",
+        "--dump-dom",
+    )
+    seen = browse(out.as_uri(), tmp_path / "profile", *flags)
+    (found,) = re.findall(r"<title>(\{.*?\})</title>", seen.dom)
+    told = json.loads(html.unescape(found))
+    assert told["told"] == [] and told["passes"] > 10

@@ -13,7 +13,15 @@ from reinstate.analysis.intervals import with_interval
 from reinstate.experiments import EXPERIMENTS
 from reinstate.figures.markup import number, with_bounds
 from reinstate.figures.numbers import MOST_POINTS
-from reinstate.figures.style import CONTRAST, DARK, LABELS, LIGHT, contrast, readable
+from reinstate.figures.style import (
+    CONTRAST,
+    DARK,
+    LABELS,
+    LIGHT,
+    TEXT_CONTRAST,
+    contrast,
+    readable,
+)
 from reinstate.report import load, page_of
 from report.reading import Element, read
 from report.recorded import BARCODES, RESULTS, page_from, small
@@ -106,6 +114,17 @@ def test_every_colour_stands_out_in_both_schemes(text: str) -> None:
         assert len(shades) > 5 and all(contrast(c, background) >= CONTRAST for c in shades)
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert readable("#0072B2", LIGHT) == "#0072b2"  # dark enough as it is
+
+
+def test_text_stands_out_in_both_schemes(text: str) -> None:
+    schemes = re.findall(r":root \{([^}]+)\}", text)
+    for scheme, background in zip(schemes, (LIGHT, DARK), strict=True):
+        colours = dict(re.findall(r"--(\w+): (#\w{6})", scheme))
+        assert colours["page"] == background
+        for name in ("ink", "muted", "link", "good", "bad", "open"):
+            for behind in ("page", "soft"):
+                ratio = contrast(colours[name], colours[behind])
+                assert ratio >= TEXT_CONTRAST, f"{name} on {behind}: {ratio:.2f}"
 
 
 # Numbers

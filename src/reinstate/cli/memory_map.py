@@ -23,8 +23,11 @@ from reinstate.report.sources import MAP
 from reinstate.runs import size
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
+from reinstate.runs.provenance import provenance
 from reinstate.runs.run import open_run
 from reinstate.runs.shipped import find_run
+
+Said = tuple[Experiment, str, str]  # of what, by which agent, and the command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,15 +88,16 @@ class MemoryMap(Verb):
         state, place = evaluator.load(run), seeds.index(seed)
         player = evaluator.learner.agent(jax.tree.map(lambda x: x[place], state.params))
         draw = self._draw_gates if self.gates else self._draw_states
-        said = experiment, agent
+        said = experiment, agent, command
         return {"file": str(self.file), **draw(said, evaluator.condition, player, played, seed)}
 
-    def _draw_states(self, said: tuple[Experiment, str], *played: Any) -> dict[str, Any]:
-        experiment, agent = said
+    def _draw_states(self, said: Said, *played: Any) -> dict[str, Any]:
+        experiment, agent, command = said
         with Reporter().working(f"{agent}: playing"):
             found = memory_map(stored_states(*played))
         if self.file.suffix == ".json":
-            write_document(self.file, {**recorded(found, experiment.name, agent)})
+            kept = {"command": command, **provenance(), **recorded(found, experiment.name, agent)}
+            write_document(self.file, kept)
         else:
             states.save(found, self.file, f"{experiment.title}: what {label(agent)} stores")
         return {
@@ -104,8 +108,8 @@ class MemoryMap(Verb):
             "readable": [panel.readable for panel in found.panels],
         }
 
-    def _draw_gates(self, said: tuple[Experiment, str], *played: Any) -> dict[str, Any]:
-        experiment, agent = said
+    def _draw_gates(self, said: Said, *played: Any) -> dict[str, Any]:
+        experiment, agent, _ = said
         with Reporter().working(f"{agent}: playing"):
             found = unit_gates(*played)
         by_unit.save(found, self.file, f"{experiment.title}: r-gates of {label(agent)}")

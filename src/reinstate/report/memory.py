@@ -14,9 +14,9 @@ SIDE, EDGE, DOT = 220, 10, 3.4  # of a panel, its margin, a point
 MOST_POINTS = 2000  # of a panel
 MOST_PANELS = 12
 NOTE = (
-    "Each point is a state that was stored at the end of an episode, in the plane in which all of"
-    " them differ most; its colour is the {} of its context. Point at one to find the same context"
-    " after other exposures."
+    "Each point is a state that one seed stored at the end of an episode, in the plane in which all"
+    " of them differ most; its colour is the {} of its context. Point at one to find the same"
+    " context after other exposures."
 )
 
 Range = tuple[float, float]
