@@ -68,7 +68,7 @@ def test_a_terminal_of_windows(tmp_path: Path) -> None:
     said, _ = in_terminal("cp1252", lines, tmp_path)
     found, other, shown = said
     assert [each.code for each in said] == [0, 2, 0]
-    assert "| epl2rl |" in found.out and "next: reinstate report x" in found.out
+    assert "| epl2rl " in found.out and "next: open x/report.html" in found.out
     assert found.err == "x already holds these results\n"
     assert "(settings.learner.lanes: 4 -> 5)" in other.err
     assert "+- learner options ----" in shown.out and "--track NAME …" in shown.out

@@ -92,7 +92,8 @@ def test_runs_and_results_share_a_page(tmp_path: Path) -> None:
         made_run(tmp_path / "run").path, RESULTS / "barcode-bandits", RESULTS / "two-step"
     )
     sections = [s.attributes["id"] for s in page.all("section")]
-    assert sections == ["overview", "claims", "barcode-bandits", "barcode-bandits-2", "two-step"]
+    ours = ["barcode-bandits", "barcode-bandits-2", "two-step"]
+    assert sections == ["overview", "claims", *ours, "play"]
     heading = page.one("h2", id="barcode-bandits-2-heading").text
     assert heading.endswith("(barcode-bandits)")
 

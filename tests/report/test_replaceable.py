@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,10 @@ def test_an_altered_one_is_kept(tmp_path: Path) -> None:
         require_replaceable(path, Gathered)
 
 
+def without_names(page: str) -> str:
+    return re.sub(r"<dt>name</dt><dd>[^<]*</dd>", "", page)
+
+
 def test_results_that_a_link_leads_to_are_not_read(tmp_path: Path) -> None:
     """Unless the link itself was named, or leads to a file of the same folder."""
     (tmp_path / "elsewhere").mkdir()
@@ -106,11 +111,11 @@ def test_results_that_a_link_leads_to_are_not_read(tmp_path: Path) -> None:
     link.symlink_to(tmp_path / "elsewhere" / "results.json")
     with pytest.raises(UserError, match="is a link that leads out of"):
         load([tmp_path / "named"])
-    assert page_of(load([link])) == page
+    assert without_names(page_of(load([link]))) == without_names(page)
     (tmp_path / "elsewhere" / "results.json").rename(tmp_path / "named" / "first.json")
     link.unlink()
     link.symlink_to("first.json")
-    assert page_of(load([tmp_path / "named"])) == page
+    assert without_names(page_of(load([tmp_path / "named"]))) == without_names(page)
 
 
 @pytest.mark.parametrize("name", ["evaluation.json"])

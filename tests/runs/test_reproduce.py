@@ -251,6 +251,9 @@ def test_milestones_are_judged_by_the_program_that_judged_the_end(
 
     monkeypatch.setattr(devices, "over_seeds", counted)
     evaluator = Evaluator(replace(BARCODE_BANDITS, milestones=(0.5, 1.0)), "epl2rl", TINY)
-    verdict = evaluator.judge_run(run, evaluator.load(run))
+    state = evaluator.load(run)
+    for epoch in (2, 4):
+        run.save_milestone(state.params, epoch)
+    verdict = evaluator.judge_run(run, state)
     assert [milestone["epoch"] for milestone in verdict["milestones"]] == [2, 4]
     assert made.count("one_seed") == 1
