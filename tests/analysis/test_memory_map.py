@@ -76,7 +76,7 @@ def test_a_memory_that_is_logged_is_the_memory() -> None:
     assert held[1].values.ravel().tolist() == [1, 2, 3]
 
 
-SMALL_MAZE = {"height": 3, "width": 4, "steps": 2, "num_contexts": 12, "repeats": 1}
+SMALL_MAZE: Any = {"height": 3, "width": 4, "steps": 2, "num_contexts": 12, "repeats": 1}
 
 
 class Untold(WaterMaze):

@@ -28,7 +28,7 @@ def cards_of(page: Element) -> list[Element]:
 
 def figures_of(card: Element) -> dict[str, str]:
     names = [dt.text for dt in card.all("dt")]
-    return dict(zip(names, (dd.children[0] for dd in card.all("dd")), strict=True))  # type: ignore[arg-type]
+    return dict(zip(names, (str(dd.children[0]) for dd in card.all("dd")), strict=True))
 
 
 def test_a_card_says_what_the_results_say(tmp_path: Path) -> None:
