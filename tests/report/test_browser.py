@@ -171,11 +171,9 @@ def test_it_is_light_or_dark_as_the_reader_wishes(address: str, tmp_path: Path) 
         flags = (size, f"--blink-settings=preferredColorScheme={scheme}", f"--screenshot={shot}")
         browse(frames(tmp_path, address), tmp_path / "profile", *flags)
         with Image.open(shot) as picture:
-            pixels = np.asarray(picture.convert("RGB"))
-        left = 0
-        for width in WIDTHS:
-            assert "#{:02x}{:02x}{:02x}".format(*pixels[3, left + 3]) == background, (width, scheme)
-            left += width
+            pixels = np.asarray(picture.convert("RGB"))  # (height, width, 3)
+        for left in np.cumsum([0, *WIDTHS])[:-1]:  # of each frame
+            assert "#" + bytes(pixels[3, left + 3]).hex() == background, (left, scheme)
         assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 500  # it is not blank
 
 

@@ -22,6 +22,7 @@ from reinstate.figures.style import (
     contrast,
     readable,
 )
+from reinstate.files import read_json
 from reinstate.report import load, page_of
 from report.reading import Element, read
 from report.recorded import BARCODES, RESULTS, page_from, small
@@ -213,6 +214,19 @@ def test_larger_mazes_get_sections_of_their_own() -> None:
         :2
     ]
     assert first == "–" and float(second) > 2
+    shown = [tr.one("th").text for tr in page.one("figure", id="overview-chart").all("tr")[1:4]]
+    maze = "contextual water maze"
+    assert shown == [maze, f"{maze} (6x6)", f"{maze} (8x8)"]
+    sizes = page.one("figure", id="water-maze-chart-3")
+    assert "by the size of the maze" in sizes.one("figcaption").text
+    rows = [tr for tr in sizes.all("tr") if "data-x" in tr.attributes]
+    assert [tr.one("th").text for tr in rows] == ["16", "36", "64"]
+    for path, tr in zip([paths[0] / "results.json", *paths[1:]], rows, strict=True):
+        results = read_json(path)
+        steps = results["agents"]["epl2rl"]["maze"]["steps_or_end"]
+        known = [with_bounds(steps["mean"][n], steps["ci95"][n]) for n in (0, 1)]
+        least = number(results["optimum"]["steps_goal_known"])
+        assert [td.text for td in tr.all("td")] == [*known, least]
 
 
 def test_long_curves_are_thinned(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def _card(check: CheckRow, name: str, heading: str) -> Markup:
     said += [("claimed", check["bound"]), ("found", f"{_ours(check)}, {_p(check)}")]
     said += [("tried", check["tried"])] if check["tried"] else []
     facts = (joined([tag("dt", k), tag("dd", v)]) for k, v in said)
-    where = tag("a", heading.partition(":")[0], href=f"#{name}")
+    where = tag("a", heading, href=f"#{name}")
     return tag(
         "li",
         tag("div", _verdict(check), where, class_="head"),

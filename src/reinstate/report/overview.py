@@ -110,22 +110,24 @@ def _mean(agent: ShownAgent) -> float | None:
     return finite(at(agent.scores, "reward", "mean"))
 
 
-def worth(documents: Sequence[Document]) -> Chart | None:
+def worth(documents: Sequence[Document], headings: Sequence[str]) -> Chart | None:
     """Show all experiments on one scale; nothing if there are not two whose ceilings are known."""
-    known = [(d, *ceilings(d)) for d in documents]
+    known = [(d, h, *ceilings(d)) for d, h in zip(documents, headings, strict=True)]
     scales = [
-        (d, low, top) for d, low, top in known if low is not None and top is not None and low < top
+        (document, heading, low, top)
+        for document, heading, low, top in known
+        if low is not None and top is not None and low < top
     ]
     if len(scales) < 2:
         return None
     found: dict[str, tuple[ShownAgent, dict[int, Any]]] = {}
-    for place, (document, low, top) in enumerate(scales):
+    for place, (document, _, low, top) in enumerate(scales):
         for agent in shown_agents(document.results):
             if _mean(agent) is not None:
                 _, places = found.setdefault(agent.label, (agent, {}))
                 places[place] = _scaled(at(agent.scores, "reward"), low, top)
     series = [_series(agent, places) for agent, places in found.values()]
-    titles = [document.experiment.title.partition(": ") for document, *_ in scales]
+    titles = [heading.partition(": ") for _, heading, *_ in scales]
     categories = [after or before for before, _, after in titles]
     return Chart(series=series, categories=categories, dodge=DODGE / max(len(series), 1), **WORTH)
 

@@ -15,15 +15,17 @@ from reinstate.figures.replay_svg import animated_ways
 from reinstate.figures.style import shown_agents
 from reinstate.figures.svg import figure, style_of
 from reinstate.files import write_atomically
-from reinstate.report.claims import claims, judge
+from reinstate.report.claims import Names, claims, judge
 from reinstate.report.memory import colours_of, map_figure
 from reinstate.report.origins import origins
 from reinstate.report.overview import cards, worth
 from reinstate.report.play import play_script, play_section, play_style
 from reinstate.report.replaceable import require_report
 from reinstate.report.scores import notes, scores
+from reinstate.report.sizes import by_size
 from reinstate.report.sources import Document, load
 from reinstate.report.ways import small_ways
+from reinstate.tasks.water_maze import WaterMaze
 
 TITLE = "Meta-learning with episodic recall"
 INTRO = (
@@ -65,9 +67,9 @@ def page_of(documents: Sequence[Document]) -> str:
     """Make the page; the same documents give the same bytes."""
     idents = _identifiers([d.experiment.name for d in documents])
     names = [(name, _heading(d, name)) for d, name in zip(documents, idents, strict=True)]
-    charts, judged = [charts_of(document) for document in documents], judge(documents)
+    charts, judged = _all_charts(documents), judge(documents)
     drawn = [figures_of(*each) for each in zip(idents, charts, documents, strict=True)]
-    first = _overview(cards(documents, names, judged), _leading(documents, drawn))
+    first = _overview(cards(documents, names, judged), _leading(documents, names, drawn))
     links, sections = [("overview", "At a glance")], [first]
     if (open_claims := claims(documents, names, judged)) is not None:
         links.append(("claims", "Claims"))
@@ -91,6 +93,15 @@ def page_of(documents: Sequence[Document]) -> str:
         script=script,
         script_hash=f"sha256-{digest}",  # the only script that the page's policy lets run
     )
+
+
+def _all_charts(documents: Sequence[Document]) -> list[dict[str, list[Drawing]]]:
+    """Make the charts of each document; the first of several mazes also has one of them all."""
+    charts = [charts_of(document) for document in documents]
+    mazes = [n for n, d in enumerate(documents) if d.experiment.world is WaterMaze]
+    if (sizes := by_size([documents[n] for n in mazes])) is not None:
+        charts[mazes[0]].setdefault(LEARNING, []).append(sizes)
+    return charts
 
 
 def charts_of(document: Document) -> dict[str, list[Drawing]]:
@@ -124,9 +135,11 @@ def figures_of(name: str, charts: dict[str, list[Drawing]], document: Document) 
     return groups
 
 
-def _leading(documents: Sequence[Document], drawn: Sequence[Figures]) -> Markup | None:
+def _leading(
+    documents: Sequence[Document], names: Names, drawn: Sequence[Figures]
+) -> Markup | None:
     """Take the chart that comes first: of all experiments together, or of the only one."""
-    if (chart := worth(documents)) is not None:
+    if (chart := worth(documents, [heading for _, heading in names])) is not None:
         return figure(chart, "overview-chart")
     groups = next(iter(drawn), {})
     return next((group.pop(0) for group in groups.values() if group), None)
