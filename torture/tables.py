@@ -71,8 +71,8 @@ def damage_parquet(content: bytes, draw: Random) -> bytes:
         elif act == 3 and table.num_columns > 1:
             table = table.remove_column(place)
         elif act == 4:
-            column = table.column(table.column_names.index(name))  # a name may mean two
-        table = table.append_column(draw.choice((name, "extra", "x" * 300)), column)
+            column = table.column(place)  # by place, since a name may mean two
+            table = table.append_column(draw.choice((name, "extra", "x" * 300)), column)
         else:
             table = draw.choice(
                 (table.slice(0, 0), table.slice(1), arrow.concat_tables([table] * 3))
