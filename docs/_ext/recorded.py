@@ -11,6 +11,7 @@ from typing import Any
 import cell_tables
 import recognition_tables
 import simulated
+import torture_tables
 from readme_tables import SUMMARIES, TABLES, agreement, claims_of
 from reinstate.analysis.results import CheckRow, Results, Summary
 from reinstate.analysis.verdicts import VERDICTS
@@ -215,6 +216,9 @@ MADE: dict[str, Callable[..., str]] = {
     "agreement": agreement_text,
     "optimum": optimum_table,
     "command": command_block,
+    "kills": lambda document: markdown(*torture_tables.kills(document)),
+    "disturbances": lambda document: markdown(*torture_tables.disturbances(document)),
+    "readers": lambda document: markdown(*torture_tables.readers(document)),
     "cell-sizes": lambda document: markdown(*cell_tables.sizes(document)),
     "cell-clips": lambda document: markdown(*cell_tables.clips(document)),
     "cell-variants": lambda document: markdown(*cell_tables.variants(document)),
