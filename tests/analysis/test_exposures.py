@@ -13,6 +13,7 @@ from reinstate.analysis.exposures import (
     reward_per_episode,
     rewards_over_seeds,
 )
+from reinstate.analysis.intervals import over_seeds
 from reinstate.evaluation import Record
 
 
@@ -73,6 +74,8 @@ def test_against_a_slow_loop() -> None:
             assert found["reward"]["per_seed"][s][e] == pytest.approx(np.mean(rewards[s, e]))
             assert found["regret"]["per_seed"][s][e] == pytest.approx(by_seed[s][-1])
         np.testing.assert_allclose(found["regret_by_step"][e], np.mean(by_seed, axis=0))
+        ends = over_seeds(by_seed)["ci95"]
+        np.testing.assert_allclose(found["regret_by_step_ci95"][e], ends)
     assert np.shape(found["reward"]["ci95"]) == (3, 2)
     per_seed = np.mean([[sum(r) for r in seed] for seed in record.reward.reshape(2, -1, 5)], axis=1)
     np.testing.assert_allclose(reward_per_episode(record), per_seed)
@@ -84,6 +87,7 @@ def test_regret_is_unknown_where_the_worth_of_actions_is() -> None:
     found = by_exposure(record._replace(expected_reward=unknown))
     assert found["regret"]["mean"] == [None, None]  # JSON has no NaN
     assert {step for steps in found["regret_by_step"] for step in steps} == {None}
+    assert found["regret_by_step_ci95"] is None  # of a single seed
     assert None not in found["reward"]["mean"]
 
 

@@ -61,6 +61,9 @@ def test_gates_by_stage_and_block() -> None:
     np.testing.assert_allclose(
         found["over_epoch"], [[0.2, 0.2, 0.5, 0.7], [0.2, 0.3, 0.4, 0.5], [0.1, 0.1, 0.2, 0.3]]
     )
+    ends = np.array(found["over_epoch_ci95"])  # (stages, episodes, 2)
+    assert ends.shape == (3, 4, 2)
+    np.testing.assert_allclose(ends.mean(axis=-1), found["over_epoch"])
     np.testing.assert_allclose(found["uncued"]["per_seed"], [[0.15, 0.2, 0.05], [0.25, 0.3, 0.15]])
     np.testing.assert_allclose(found["cued"]["per_seed"], [[0.7, 0.4, 0.2], [0.5, 0.5, 0.3]])
     np.testing.assert_allclose(found["cued"]["mean"], [0.6, 0.45, 0.25])
@@ -122,6 +125,6 @@ def test_an_agent_without_gate() -> None:
 
 def test_the_classic_task_has_no_cued_episodes() -> None:
     found = gate_scores(a_record(cue=np.full((2, 4), -1)))
-    assert set(found) == {"stages", "over_epoch", "uncued"}
+    assert set(found) == {"stages", "over_epoch", "over_epoch_ci95", "uncued"}
     np.testing.assert_allclose(found["uncued"]["mean"], [0.4, 0.35, 0.175])
     assert not usefulness(a_record(cue=np.full((2, 4), -1))).any()

@@ -152,6 +152,19 @@ def test_regret_by_pull_with_one_line_per_exposure_beside_the_algorithms() -> No
     assert len({s.colour for s in memory.series}) == 8
 
 
+def test_the_lines_that_the_legend_names_have_bands() -> None:
+    scores = by_exposure(*([0.9, 1.8] for _ in range(7)))
+    bands = [[[0.8, 1.0], [1.7, 1.9 + e]] for e in range(7)]
+    scores["by_exposure"]["regret_by_step_ci95"] = bands
+    (chart,) = exposures.regret(document({"epl2rl": scores}))
+    assert [s.ci95[1] if s.ci95 else None for s in chart.series] == [
+        (1.7, 1.9), (1.7, 2.9), None, None, None, None, (1.7, 7.9)
+    ]  # fmt: skip
+    scores["by_exposure"]["regret_by_step_ci95"] = bands[:1]
+    (chart,) = exposures.regret(document({"epl2rl": scores}))
+    assert [bool(s.ci95) for s in chart.series] == [True, *[False] * 6]
+
+
 def test_regret_without_algorithms_and_without_anything() -> None:
     agents = {"l2rl-context": by_exposure([0.5, 0.9])}
     (chart,) = exposures.regret(document(agents, baselines={"unavailable": "too large"}))
@@ -247,12 +260,14 @@ def test_gates_through_the_epoch() -> None:
     gates: dict[str, Any] = {
         "stages": ["cue", "second stage", "outcome"],
         "over_epoch": [[0.1, 0.1, 0.3], [0.2, 0.2, 0.4], [0.3, 0.3, 0.5]],
+        "over_epoch_ci95": [[[0.0, 0.2]] * 3] * 3,
         "first_cued": 2,
         "uncued": over_seeds([[0.1, 0.2, 0.4], [0.1, 0.2, 0.2]]),
         "cued": over_seeds([[0.2, 0.4, 0.5], [0.4, 0.4, 0.5]]),
     }
     chart, slopes = exposures.gates(document({"epl2rl": {"gates": gates}}))
     assert lines_of(chart) == dict(zip(gates["stages"], gates["over_epoch"], strict=True))
+    assert [*chart.series[0].ci95] == [(0.0, 0.2)] * 3
     assert chart.marks == [("cued from here on", 2.5)]  # between the second episode and the third
     assert chart.series[2].per_seed == [
         [0.4, 0.4, None], [0.2, 0.2, None], [None, None, 0.5], [None, None, 0.5]
@@ -283,7 +298,7 @@ def test_what_is_misshapen_is_left_out(odd: Any) -> None:
         agent = {
             "reward": broken,
             "curve": {**curve, "reward": broken},
-            "by_exposure": {"regret": broken, "regret_by_step": odd},
+            "by_exposure": {"regret": broken, "regret_by_step": odd, "regret_by_step_ci95": odd},
             "by_queried": {"regret": broken, "regret_by_step": odd},
             "maze": {"steps_or_end": broken},
             "gates": {"over_epoch": odd, "stages": ["cue"], "uncued": broken, "first_cued": odd},

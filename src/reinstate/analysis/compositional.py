@@ -6,7 +6,7 @@ import numpy as np
 
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.familiarity import familiarity
-from reinstate.analysis.intervals import over_seeds, without_nan
+from reinstate.analysis.intervals import ends_of, over_seeds, without_nan
 from reinstate.analysis.results import OverSeeds, Scores
 from reinstate.evaluation import Record
 from reinstate.tasks.compositional import HIGH, LOW
@@ -31,6 +31,7 @@ def compositional_scores(record: Record) -> Scores:
         "by_queried": {
             "regret": without_nan(over_seeds(by_trial.sum(axis=-1))),
             "regret_by_step": without_nan(by_trial.cumsum(axis=-1).mean(axis=0).tolist()),
+            "regret_by_step_ci95": without_nan(ends_of(by_trial.cumsum(axis=-1))),
         },
         "first_pull": {
             name: without_nan(over_seeds(_by_exposure(first, met[..., 0], asked[..., 0] == row)))
@@ -43,6 +44,7 @@ def compositional_scores(record: Record) -> Scores:
     if "r" in record.report:  # of agents that have such a gate
         gates = _by_exposure(np.asarray(record.report["r"]), met)
         scores["r_by_trial"] = without_nan(gates.mean(axis=0).tolist())
+        scores["r_by_trial_ci95"] = without_nan(ends_of(gates))
     return scores
 
 

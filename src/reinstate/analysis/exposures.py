@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reinstate.analysis.intervals import evaluation_error, over_seeds, without_nan
+from reinstate.analysis.intervals import ends_of, evaluation_error, over_seeds, without_nan
 from reinstate.analysis.results import ByExposure, OverSeeds, Scores
 from reinstate.evaluation import Record
 
@@ -36,13 +36,15 @@ def by_exposure(record: Record) -> ByExposure:
     cumulative = regret.cumsum(axis=-1)  # (seeds, epochs, episodes, steps)
     # Exposures that some seed never met (an urn's rare tail) have no mean over seeds.
     shared = int(min(e.max() for e in exposure)) + 1
+    by_step = _means(cumulative, exposure, shared)  # (seeds, exposures, steps)
     return {
         "exposure": list(range(1, shared + 1)),
         "episodes": [int((exposure == e).sum()) for e in range(shared)],
         "reward": over_seeds(_means(reward, exposure, shared)),
         # Worlds that cannot tell what actions are worth have no regret.
         "regret": without_nan(over_seeds(_means(cumulative[..., -1], exposure, shared))),
-        "regret_by_step": without_nan(_means(cumulative, exposure, shared).mean(axis=0).tolist()),
+        "regret_by_step": without_nan(by_step.mean(axis=0).tolist()),
+        "regret_by_step_ci95": without_nan(ends_of(by_step)),
     }
 
 

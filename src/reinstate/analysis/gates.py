@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.intervals import ends_of, over_seeds
 from reinstate.evaluation import Record
 
 STAGES = ("cue", "second stage", "outcome")
@@ -23,6 +23,7 @@ def gate_scores(record: Record) -> dict[str, Any]:
     found: dict[str, Any] = {
         "stages": list(STAGES),
         "over_epoch": by_stage.mean(axis=(0, 1)).T.tolist(),  # (stages, episodes)
+        "over_epoch_ci95": ends_of(np.swapaxes(by_stage.mean(axis=1, dtype=float), 1, 2)),
         "uncued": over_seeds(by_stage[:, :, ~cued].mean(axis=(1, 2))),  # of (stages,)
     }
     if cued.any():

@@ -41,6 +41,12 @@ def over_seeds(per_seed: Any, error: float | None = None) -> OverSeeds:
     return found
 
 
+def ends_of(per_seed: Any) -> list[Any] | None:
+    """Return only the ends of the intervals over seeds, of curves whose seeds would fill pages."""
+    ends = student(per_seed)
+    return None if ends is None else ends.tolist()
+
+
 def student(values: Any) -> Floats | None:
     """Ends of Student's t interval of the mean over the leading axis, as the last axis, (…, 2)."""
     values = np.asarray(values, dtype=float)

@@ -40,6 +40,7 @@ class ByExposure(TypedDict):
     reward: OverSeeds
     regret: NotRequired[OverSeeds]
     regret_by_step: NotRequired[Numbers]  # (exposures, steps), cumulative
+    regret_by_step_ci95: NotRequired[Numbers]  # low and high along the last axis; null: one seed
 
 
 class Curve(TypedDict):
@@ -85,6 +86,7 @@ class GateScores(TypedDict, total=False):
 
     stages: list[str]
     over_epoch: Numbers  # (stages, episodes)
+    over_epoch_ci95: Numbers
     first_cued: int  # how many episodes come before it
     uncued: OverSeeds  # (seeds, stages), mean over the block
     cued: OverSeeds
@@ -163,6 +165,7 @@ class Scores(TypedDict, total=False):
     by_queried: dict[str, Any]  # as by_exposure, of the stimulus that the memory was asked for
     first_pull: dict[str, OverSeeds]  # expected reward of the first pull, by stimulus asked for
     r_by_trial: Numbers  # (exposures, trials)
+    r_by_trial_ci95: Numbers
     maze: MazeScores
     choices: ChoiceScores
     gates: GateScores
@@ -182,6 +185,7 @@ class AgentResults(Scores, total=False):
 
 if TYPE_CHECKING:
     Seconds = dict[str, float]
+    Scalar = OverSeeds
     JudgedAgent = AgentResults
 else:
 

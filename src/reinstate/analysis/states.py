@@ -25,9 +25,13 @@ _NAMES = tuple(f"stored beyond {size:g}" for size in BEYOND)
 
 @dataclass(frozen=True)
 class Watched:
-    """An agent that also reports how large the units of its state would be stored."""
+    """An agent that plays as ever, but has something else reported: what, a subclass says."""
 
     agent: Agent
+
+    def report(self, state: LSTMState, decision: Decision) -> Mapping[str, Array]:
+        """Return what is reported of a step that led to this state."""
+        raise NotImplementedError
 
     @property
     def remembers(self) -> bool:
@@ -63,12 +67,19 @@ class Watched:
         c_ep: Any,
         state: LSTMState,
     ) -> tuple[LSTMState, Decision]:
-        """Take the agent's step, and compare every unit of the new state with every size."""
+        """Take the agent's step."""
         state, decision = self.agent(features, context, last_action, last_reward, c_ep, state)
+        return state, decision._replace(report=self.report(state, decision))
+
+
+class Sized(Watched):
+    """An agent that also reports how large the units of its state would be stored."""
+
+    def report(self, state: LSTMState, decision: Decision) -> Mapping[str, Array]:
+        """Compare every unit of the new state with every size."""
         size = jnp.abs(self.agent.to_store(state))
         beyond = {name: size >= least for name, least in zip(_NAMES, BEYOND, strict=True)}
-        report: Mapping[str, Array] = {**decision.report, **beyond}
-        return state, decision._replace(report=report)
+        return {**decision.report, **beyond}
 
 
 def evaluate_watched(
@@ -81,7 +92,7 @@ def evaluate_watched(
     """
     if not (isinstance(player, Agent) and player.remembers):
         return evaluate_in(condition, player, settings, seed), None
-    record = evaluate_in(condition, Watched(player), settings, seed)
+    record = evaluate_in(condition, Sized(player), settings, seed)
     # An episode's outcome is the step whose state is stored.
     shares = jnp.stack([record.outcome[name] for name in _NAMES], axis=-1)
     report, outcome = (

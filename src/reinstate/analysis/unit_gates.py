@@ -41,19 +41,9 @@ class UnitGates(NamedTuple):
 class ByUnit(Watched):
     """An agent that reports the r-gate of each unit by itself, and nothing else."""
 
-    def __call__(
-        self,
-        features: Array,
-        context: Array,
-        last_action: Array,
-        last_reward: Array,
-        c_ep: Any,
-        state: LSTMState,
-    ) -> tuple[LSTMState, Decision]:
-        """Take the agent's step; what is reported under one name is a single unit's."""
-        state, decision = self.agent(features, context, last_action, last_reward, c_ep, state)
-        report = {str(unit): gate for unit, gate in enumerate(decision.report["r"])}
-        return state, decision._replace(report=report)
+    def report(self, state: LSTMState, decision: Decision) -> dict[str, Array]:
+        """Report each unit under a name of its own."""
+        return {str(unit): gate for unit, gate in enumerate(decision.report["r"])}
 
 
 def unit_gates(

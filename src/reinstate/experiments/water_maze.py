@@ -46,7 +46,8 @@ PAPER = replace(
 def judge(world: WaterMaze, record: Record) -> Scores:
     scores = exposure_scores(record)
     # Regret of single moves says little where a goal is worth many of them.
-    del scores["by_exposure"]["regret"], scores["by_exposure"]["regret_by_step"]
+    by_exposure = scores["by_exposure"]
+    del by_exposure["regret"], by_exposure["regret_by_step"], by_exposure["regret_by_step_ci95"]
     return {**scores, "maze": cast(MazeScores, maze_scores(world, record))}
 
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reinstate.figures.chart import Chart, Trajectories
-from reinstate.figures.direct import draw_names, names_of, room_for
+from reinstate.figures.direct import draw_names, room_for
 from reinstate.figures.look import PANEL_LETTER, PAPER
 from reinstate.figures.mazes import draw_way, key_handles
 from reinstate.figures.mpl import draw_chart, spelled
+from reinstate.figures.names import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

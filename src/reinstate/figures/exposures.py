@@ -8,6 +8,7 @@ from reinstate.analysis.results import Results
 from reinstate.figures.chart import Chart, Line, Series, Values, sharing_y, with_series
 from reinstate.figures.numbers import (
     at,
+    band_of,
     count,
     curve,
     finite,
@@ -40,8 +41,14 @@ QUERIED: dict[str, Any] = {
     "note": "Each trial counts under the stimulus that its query is for; trials are summed. Agents"
     " without a memory are counted likewise.",
 }
-REGRET_NOTE = "One line per exposure, mean over seeds; points at the ends are single seeds."
-EPOCH_NOTE = "Mean over units and seeds; thin lines are means of single seeds over each block."
+REGRET_NOTE = (
+    "One line per exposure, mean over seeds; points at the ends are single seeds. Bands, where they"
+    " were recorded, are 95% intervals."
+)
+EPOCH_NOTE = (
+    "Mean over units and seeds; thin lines are means of single seeds over each block. Bands, where"
+    " they were recorded, are 95% intervals."
+)
 PAIRED_NOTE = "Each thin line is a seed: its mean over uncued and over cued episodes."
 TRIAL_NOTE = (
     "Mean over units and seeds, by how often the stimulus asked for was met. Later exposures are"
@@ -128,14 +135,18 @@ def regret(results: Results) -> list[Chart]:
             parts["by_queried"] = f"{agent.label}, by the queried"
         for part, of in parts.items():
             scores = at(agent.scores, part)
-            series = _exposures(matrix(at(scores, "regret_by_step")), at(scores, "regret"))
+            bands = at(scores, "regret_by_step_ci95")
+            series = _exposures(matrix(at(scores, "regret_by_step")), bands, at(scores, "regret"))
             every = [*series, *rivals] if series else []
             charts.append(Chart(*REGRET, every, of, lines, note=REGRET_NOTE))
     return sharing_y(charts)
 
 
-def _exposures(curves: Sequence[Values], ends: object = None) -> list[Series]:
-    """Make one line per exposure; the legend names those between which the others lie."""
+def _exposures(curves: Sequence[Values], bands: object, ends: object = None) -> list[Series]:
+    """Make one line per exposure; the legend names those between which the others lie.
+
+    Those that it names have the band of their intervals, if it was recorded.
+    """
     seeds = matrix(at(ends, "per_seed"))  # (seeds, exposures), at the end of each line
     found = []
     for place, (values, shade) in enumerate(zip(curves, shades(len(curves)), strict=True)):
@@ -143,7 +154,8 @@ def _exposures(curves: Sequence[Values], ends: object = None) -> list[Series]:
         blank = [None] * (len(values) - 1)
         rows = [[*blank, row[place]] for row in seeds if len(row) == len(curves)]
         if is_known(values):
-            line = Series(f"exposure {place + 1}", shade, count(values), values, (), rows)
+            band = band_of(bands, place, len(values)) if named else ()
+            line = Series(f"exposure {place + 1}", shade, count(values), values, band, rows)
             found.append(replace(line, marker="", width=1.8 if named else 1.0, in_legend=named))
     return found
 
@@ -194,10 +206,15 @@ def _over_epoch(agents: Sequence[ShownAgent]) -> Iterator[Chart]:
     for agent in agents:
         scores = at(agent.scores, "gates")
         curves, stages = matrix(at(scores, "over_epoch")), at(scores, "stages") or ()
+        bands = [
+            band_of(at(scores, "over_epoch_ci95"), i, len(row)) for i, row in enumerate(curves)
+        ]
         first = finite(at(scores, "first_cued"))
         marks = [] if first is None else [Line("cued from here on", first + 0.5)]
         series = [
-            Series(str(name), shade, count(mean), mean, (), _blocks(scores, place, len(mean)))
+            Series(
+                str(name), shade, count(mean), mean, bands[place], _blocks(scores, place, len(mean))
+            )
             for place, (name, shade, mean) in enumerate(zip(stages, STAGES, curves, strict=False))
         ]
         if any(y for row in curves for y in row):
@@ -249,7 +266,7 @@ def _by_trial(agents: Sequence[ShownAgent]) -> Iterator[Chart]:
     """Make one line per exposure of the stimulus asked for, each thinner than the one before."""
     for agent in agents:
         curves = rows(at(agent.scores, "r_by_trial"))
-        lines = _exposures(curves)
+        lines = _exposures(curves, at(agent.scores, "r_by_trial_ci95"))
         step = (WIDEST - THINNEST) / max(len(lines) - 1, 1)
         series = [replace(line, width=WIDEST - i * step) for i, line in enumerate(lines)]
         if any(y for row in curves for y in row):

@@ -52,6 +52,13 @@ def interval(value: object) -> Interval | None:
     return None if low is None or high is None else (low, high)
 
 
+def band_of(bands: object, place: int, length: int) -> list[Interval | None]:
+    """Return one line's intervals, of those of all lines; nothing if they are not as many."""
+    lines = _list(bands)
+    ends = [interval(each) for each in _list(lines[place])] if place < len(lines) else []
+    return ends if len(ends) == length else []
+
+
 def count(values: Sequence[object]) -> list[float]:
     """Return 1, 2, 3, …, one for each value."""
     return [float(place) for place in range(1, len(values) + 1)]
