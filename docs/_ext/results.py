@@ -10,7 +10,6 @@ from docutils import nodes  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 
 import recorded
-from reinstate.experiments import EXPERIMENTS
 from reinstate.report import write_page
 from reinstate.report.play import write_play
 
@@ -28,8 +27,7 @@ def draw_inline(app: Sphinx, doctree: nodes.document) -> None:
 def write_report(app: Sphinx, exception: Exception | None) -> None:
     """What `reinstate report` makes of the recorded results."""
     if exception is None and app.builder.format == "html":
-        folders = [recorded.file_of(name).parent for name in EXPERIMENTS]
-        write_page(folders, Path(app.outdir) / "report.html")
+        write_page([recorded.RESULTS], Path(app.outdir) / "report.html")
 
 
 def write_games(app: Sphinx, exception: Exception | None) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from reinstate.figures.axes import log_ticks, marks_on_top, spread
 from reinstate.figures.chart import Chart, Line, Series
-from reinstate.figures.direct import names_of
+from reinstate.figures.names import names_of, place_names
 
 
 def test_heights_are_moved_as_little_as_needed() -> None:
@@ -45,9 +45,19 @@ def test_names_stand_where_lines_end() -> None:
     unnamed = Series("no", "#000000", [1], [1.0], in_legend=False)
     (name,) = names_of(Chart("", "", "", [line, unnamed]))
     assert (name.x, name.y, name.text) == (2, 2, "a rather long name\nof a line")
-    assert name.colour != "#E69F00"  # too light for text
+    assert (name.series, name.place) == (line, 0)
     paired = Chart("", "", "", [line], categories=["uncued", "cued"], paired=True)
     assert names_of(paired) == []  # above its slope
+
+
+def test_names_of_lines_that_meet_are_moved_apart() -> None:
+    ends = {"a": 5.0, "b": 5.0, "c": 0.0}
+    chart = Chart("", "", "", [Series(n, "#000000", [1, 2], [1.0, y]) for n, y in ends.items()])
+    a, b, c = place_names(chart, names_of(chart), height=100, line=10)
+    assert a.wanted == b.wanted and abs(a.height - b.height) == pytest.approx(10)
+    assert c.height == c.wanted == 0
+    (long,) = names_of(Chart("", "", "", [Series("word " * 40, "#000000", [1], [1.0])]))
+    assert long.text.count("\n") == 2 and long.text.endswith("…")
 
 
 def test_marks_are_labelled_where_nothing_is_drawn() -> None:

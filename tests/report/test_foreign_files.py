@@ -12,7 +12,8 @@ import pytest
 
 from reinstate.errors import UserError
 from reinstate.files import read_json
-from reinstate.report import load, page_of, write_page
+from reinstate.report import page_of, write_page
+from reinstate.report.sources import load_results
 from report.reading import read
 from report.recorded import (
     COMPOSITIONAL,
@@ -117,7 +118,7 @@ def test_a_mistake_of_our_own_is_not_blamed_on_the_file(tmp_path: Path) -> None:
         return results["agents"]["nobody"]
 
     (tmp_path / "results.json").write_text(json.dumps(small()))
-    (document,) = load([tmp_path])
+    document = load_results(tmp_path)
     experiment = replace(document.experiment, charts={"training-curves": mistaken})
     with pytest.raises(KeyError, match="nobody"):
         page_of([document._replace(experiment=experiment)])

@@ -38,6 +38,7 @@ HOSTILE = (
 )
 ACTING = ("script", "foreignObject", "image", "a", "set")  # elements that do or load something
 ALL = " ".join(HOSTILE)
+PLAIN = "plain words, enough of them for names of two lines"
 # What has a meaning to the program, so that a file with anything else there is refused.
 KEPT = {"experiment", "verdict"}
 
@@ -90,7 +91,7 @@ def _kind(value: str) -> str:
 @cache
 def plain_page(name: str) -> Element:
     with TemporaryDirectory() as folder:
-        return read(page_from(Path(folder), everywhere(recorded(name), "plain")))
+        return read(page_from(Path(folder), everywhere(recorded(name), PLAIN)))
 
 
 @pytest.mark.parametrize(

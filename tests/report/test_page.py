@@ -109,10 +109,12 @@ def test_same_results_same_bytes(text: str) -> None:
 
 
 def test_every_colour_stands_out_in_both_schemes(text: str) -> None:
-    light, dark = re.findall(r"((?:\.c[0-9a-f]{6}\{--c:#[0-9a-f]{6}\})+)", text)
+    rule = r"\.c[0-9a-f]{6}\{--c:#[0-9a-f]{6};--t:#[0-9a-f]{6}\}"
+    light, dark = re.findall(rf"((?:{rule})+)", text)
     for rules, background in ((light, LIGHT), (dark, DARK)):
-        shades = re.findall(r"--c:(#\w+)", rules)
-        assert len(shades) > 5 and all(contrast(c, background) >= CONTRAST for c in shades)
+        for use, least in (("c", CONTRAST), ("t", TEXT_CONTRAST)):  # what is drawn, and names
+            shades = re.findall(rf"--{use}:(#\w+)", rules)
+            assert len(shades) > 5 and all(contrast(c, background) >= least for c in shades)
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert readable("#0072B2", LIGHT) == "#0072b2"  # dark enough as it is
 
@@ -180,7 +182,8 @@ def test_points_lie_where_the_axes_say(page: Element) -> None:
     # The parser lowers the case of names, as HTML does.
     bottom, top, low, high = map(float, svg.attributes["data-y"].split())
     left, right, first, last = map(float, svg.attributes["data-x"].split())
-    series = svg.one("g", data_series="0")
+    series, name = svg.all("g", data_series="0")
+    assert name.text == "epL2RL"
     circles, aside = series.all("circle"), float(series.attributes["data-aside"])
     assert aside < 0  # beside the other agents
     regret = BARCODES["agents"]["epl2rl"]["by_exposure"]["regret"]["mean"]

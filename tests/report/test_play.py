@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import html
 import json
 import re
 import shutil
@@ -26,12 +25,10 @@ from reinstate.report.play import (
     write_play,
 )
 from reinstate.runs.shipped import FOLDER
+from report.chromium import Browser, Page
 from report.reading import read
 from report.recorded import RESULTS
-from report.test_browser import BROWSER, browse
 from spoken import Command, assert_refused
-
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="no chromium on PATH")
 
 
 def test_the_best_possible_is_what_was_recorded() -> None:
@@ -134,17 +131,19 @@ onload = () => {
 </script>"""
 
 
-def driven(tmp_path: Path, program: str, *flags: str) -> dict[str, Any]:
+def driven(
+    browser: Browser, tmp_path: Path, program: str, motion: str = "no-preference"
+) -> dict[str, Any]:
     """What a program sees of the page, in a frame as wide as a phone."""
     write_play(tmp_path / "play.html")
     address = (tmp_path / "play.html").as_uri()
     harness = tmp_path / "harness.html"
     harness.write_text(HARNESS.replace("ADDRESS", address).replace("PROGRAM", program))
-    flags = ("--allow-file-access-from-files", "--dump-dom", *flags)
-    seen = browse(harness.as_uri(), tmp_path / "profile", *flags)
-    assert "CONSOLE" not in seen.log, seen.log
-    (text,) = re.findall(r"<pre>(.*?)</pre>", seen.dom, re.DOTALL)
-    found: dict[str, Any] = json.loads(html.unescape(text))
+    seen = Page(browser)
+    seen.prefer(motion, "prefers-reduced-motion")
+    seen.open(harness.as_uri())
+    assert seen.log == []
+    found: dict[str, Any] = json.loads(seen.value("document.querySelector('pre').textContent"))
     assert found["errors"] == [] and found["loaded"] == 0
     scroll, client = found["widths"]
     assert scroll <= client <= 390
@@ -192,9 +191,8 @@ return {
 """
 
 
-@needs_browser
-def test_the_maze_is_played_by_keys_and_told_in_words(tmp_path: Path) -> None:
-    seen = driven(tmp_path, MAZE)
+def test_the_maze_is_played_by_keys_and_told_in_words(browser: Browser, tmp_path: Path) -> None:
+    seen = driven(browser, tmp_path, MAZE)
     assert seen["began"] == "Maze A is new to you. 20 steps."
     assert seen["moved"].startswith("Right") and seen["moved"].endswith("so far, 19 steps left.")
     assert seen["twice"].startswith("Up") and "18 steps left" in seen["twice"]
@@ -207,9 +205,8 @@ def test_the_maze_is_played_by_keys_and_told_in_words(tmp_path: Path) -> None:
     assert "Now watch the agent." in seen["finished"]
 
 
-@needs_browser
-def test_the_agent_shows_what_comes_back(tmp_path: Path) -> None:
-    seen = driven(tmp_path, MAZE)
+def test_the_agent_shows_what_comes_back(browser: Browser, tmp_path: Path) -> None:
+    seen = driven(browser, tmp_path, MAZE)
     assert seen["agent"]["turn"] == "agent" and seen["agent"]["running"] == "Pause"
     assert "Its memory is empty." in seen["agent"]["first"]
     assert "There is nothing to let in yet." in seen["agent"]["gates"]
@@ -249,9 +246,8 @@ return { pulled, last, over, still, filled, where: part("where").textContent };
 """
 
 
-@needs_browser
-def test_the_arms_answer_to_digits_and_the_memory_fills(tmp_path: Path) -> None:
-    seen = driven(tmp_path, ARMS, "--force-prefers-reduced-motion")
+def test_the_arms_answer_to_digits_and_the_memory_fills(browser: Browser, tmp_path: Path) -> None:
+    seen = driven(browser, tmp_path, ARMS, motion="reduce")
     assert re.match(
         r"Arm 3: (nothing\.|a reward!) \d rewards? so far, 9 pulls left", seen["pulled"]
     )

@@ -228,12 +228,15 @@ console.log(JSON.stringify(rewards));
 
 @needs_node
 def test_it_earns_what_evaluate_says() -> None:
-    """Over 200 epochs that JavaScript drew: within the interval of 50 that JAX drew."""
+    """Over 50 epochs that JavaScript drew: within the interval of 50 that JAX drew.
+
+    7.143 against 7.175 ± 0.083; 200 epochs gave 7.151, in four times the time.
+    """
     run = Run(FOLDER / "water-maze" / AGENT)
     evaluator = Evaluator(*open_run(run.path))
     by_epoch = evaluator.record(evaluator.load(run)).reward[0].sum(axis=-1).mean(axis=-1)
     mean, error = by_epoch.mean(), by_epoch.std(ddof=1) / len(by_epoch) ** 0.5
-    given = {"agent": agent_of("water-maze"), "game": game_of("water-maze"), "epochs": 200}
+    given = {"agent": agent_of("water-maze"), "game": game_of("water-maze"), "epochs": 50}
     earned = np.mean(in_node(OWN, given))
     assert len(by_epoch) == 50 and error < 0.06
     assert abs(earned - mean) < stats.t.ppf(0.975, 49) * error

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from reinstate.analysis.results import Summary
-from reinstate.cli.memory_as_input import Gathered
 from reinstate.errors import UserError
 from reinstate.files import read_json, write_document
 from reinstate.report import load, page_of, require_report, write_page
 from reinstate.report.replaceable import require_replaceable
+from reinstate.runs.gather import Gathered
 from report.recorded import RESULTS, page_from, small
 from tiny import contents, trained_run
 

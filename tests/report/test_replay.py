@@ -11,6 +11,7 @@ import pytest
 
 from reinstate.files import read_json
 from reinstate.report import load, page_of
+from reinstate.report.sources import load_results
 from report.reading import Element, read
 from report.recorded import EVIL, RESULTS, page_from, short
 
@@ -100,7 +101,7 @@ def test_names_stay_text(tmp_path: Path) -> None:
     page = page_from(tmp_path, maze(agent=EVIL))
     assert EVIL not in page
     assert replays(page)[0].one("figcaption").text.startswith(f"{EVIL} meets a context twice")
-    (document,) = load([tmp_path])
+    document = load_results(tmp_path)
     odd = replace(document.experiment, name='x"}</style><script>alert(1)</script>')
     page = page_of([document._replace(experiment=odd)])
     assert len(read(page).all("script")) == 1

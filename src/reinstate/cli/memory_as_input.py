@@ -2,24 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any
 
-from reinstate.analysis.results import CheckRow, JudgedBy, Provenance
 from reinstate.cli.shared import OnResults
 from reinstate.cli.tables import print_checks, say, say_next
-from reinstate.experiments.memory_as_input import Rows
 from reinstate.files import write_document
 from reinstate.report.replaceable import require_replaceable
-from reinstate.runs.gather import gather_inputs
-
-
-class Gathered(Provenance):
-    """What is written: the document that a later call may replace."""
-
-    command: str
-    experiments: Rows
-    checks: list[CheckRow]
-    rejudged: NotRequired[JudgedBy]
+from reinstate.runs.gather import Gathered, gather_inputs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,9 +12,10 @@ from reinstate.cli.tables import print_table, say, say_next
 from reinstate.errors import UserError, nearest
 from reinstate.files import require_empty
 from reinstate.omniglot import size
+from reinstate.omniglot.card import read_card, rule_in_words
 from reinstate.omniglot.download import download
 from reinstate.omniglot.images import load_drawings, load_one_shot_runs
-from reinstate.omniglot.pretraining import PRESETS, Drawn, pretrain, read_card
+from reinstate.omniglot.pretraining import PRESETS, Drawn, pretrain
 from reinstate.omniglot.teaching import Pretraining
 from reinstate.runs.progress import Reporter
 
@@ -86,8 +87,7 @@ def print_card(card: dict[str, Any]) -> None:
     rows = []
     for row in card["few_shot"]:
         test = f"{row['way']}-way {row['shot']}-shot"
-        rule = "nearest example" if row["rule"] == "nearest" else "nearest class mean"
-        rows.append([test, rule, _percent(row), f"{row['kaiser_2017']:.1%}"])
+        rows.append([test, rule_in_words(row["rule"]), _percent(row), f"{row['kaiser_2017']:.1%}"])
     runs = card["one_shot_runs"]
     rows.append([f"Lake's {runs['runs']} runs", "nearest example", _percent(runs), ""])
     rows.append(["20-way 1-shot", "pixels alone", f"{card['pixels_20_way_1_shot']:.2%}", ""])

@@ -15,9 +15,11 @@ class Report(OnResults):
 
     RESULTS are folders that `reinstate reproduce` left (or their results.json), and run folders
     that `reinstate train` and `evaluate` left. Sections come in their order; runs of the same
-    experiment stand side by side.
+    experiment stand side by side. What `reinstate memory-as-input` and `pretrain` wrote are
+    sections too, and a folder of such folders stands for all that is in it.
 
       reinstate report reproduction/barcode-bandits
+      reinstate report reproduction
       reinstate report runs/five runs/ten --out compare.html
     """
 

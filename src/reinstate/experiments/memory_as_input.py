@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from reinstate.agent import AGENTS, Wiring
-from reinstate.analysis.results import OverSeeds
+from reinstate.analysis.results import Scalar
 from reinstate.analysis.verdicts import Region
 from reinstate.experiments.base import Check
 from reinstate.experiments.claims import claim
@@ -22,7 +22,7 @@ from reinstate.experiments.margins import MORE
 class Scored(TypedDict):
     """An agent's reward, and where it comes from."""
 
-    reward: OverSeeds
+    reward: Scalar
     command: str | None
     commit: str | None
     device: str | None

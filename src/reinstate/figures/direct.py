@@ -1,48 +1,19 @@
 """Names beside lines instead of a legend, drawn with matplotlib."""
 
 from collections.abc import Sequence
-from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from reinstate.figures.axes import spread
-from reinstate.figures.chart import Chart, Series
+from reinstate.figures.chart import Chart
 from reinstate.figures.look import Look
+from reinstate.figures.names import Name, names_of, place_names
 from reinstate.figures.style import LIGHT, TEXT_CONTRAST, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LONGEST = 18  # letters of a line of a name
 APART = 0.07  # between a line's end and its name, in inches
 MOVED = 0.03  # a name that is moved further than this, in inches, is tied to its line
 POINTS = 72  # to the inch
-
-
-class Name(NamedTuple):
-    """A name, and the end of the line that it belongs to."""
-
-    text: str
-    colour: str
-    series: Series
-    x: float
-    y: float
-
-
-def names_of(chart: Chart) -> list[Name]:
-    """Return the names that go to the right of a chart; a slope's goes above it."""
-    if chart.paired:
-        return []
-    ends = [(s, _end(chart, index, s)) for index, s in enumerate(chart.series) if s.in_legend]
-    return [
-        Name(fill(s.name, LONGEST), readable(s.colour, LIGHT, TEXT_CONTRAST), s, *end)
-        for s, end in ends
-        if end is not None
-    ]
-
-
-def _end(chart: Chart, index: int, series: Series) -> tuple[float, float] | None:
-    known = [(x, y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
-    return (known[-1][0] + chart.aside(index), known[-1][1]) if known else None
 
 
 def room_for(names: Sequence[Name], look: Look) -> float:
@@ -65,17 +36,19 @@ def draw_names(axes: "Axes", chart: Chart, size: tuple[float, float], look: Look
 
 
 def _name_lines(axes: "Axes", chart: Chart, size: tuple[float, float], look: Look) -> None:
-    names, (width, height), (low, high) = names_of(chart), size, chart.y_range
-    wanted = [height * (name.y - low) / (high - low) for name in names]
-    tall = look.line * max((1 + name.text.count("\n") for name in names), default=1)
-    placed = spread(wanted, tall, 0.0, height)
-    for name, want, place in zip(names, wanted, placed, strict=True):
-        text: Any = {"fontsize": look.note, "color": name.colour, "va": "center"}
+    width, height = size
+    for name, wanted, place in place_names(chart, names_of(chart), height, look.line):
+        colour = _colour(name)
+        text: Any = {"fontsize": look.note, "color": colour, "va": "center"}
         text["xytext"] = 1 + APART / width, place / height
-        if abs(want - place) > MOVED:
-            line = {"arrowstyle": "-", "linewidth": look.frame, "color": name.colour}
+        if abs(wanted - place) > MOVED:
+            line = {"arrowstyle": "-", "linewidth": look.frame, "color": colour}
             text["arrowprops"] = {**line, "shrinkA": 0, "shrinkB": 1, "relpos": (0, 0.5)}
         axes.annotate(name.text, (name.x, name.y), textcoords="axes fraction", **text)
+
+
+def _colour(name: Name) -> str:
+    return readable(name.series.colour, LIGHT, TEXT_CONTRAST)
 
 
 def _list_names(axes: "Axes", chart: Chart, size: tuple[float, float], look: Look) -> None:
@@ -89,7 +62,7 @@ def _list_names(axes: "Axes", chart: Chart, size: tuple[float, float], look: Loo
         colour = readable(name.series.colour, LIGHT)
         axes.plot([x - 0.5 * APART / width], [y], transform=axes.transAxes, clip_on=False,
                   color=colour, linestyle="none", **style)  # fmt: skip
-        text: Any = {"fontsize": look.note, "color": name.colour, "va": "center"}
+        text: Any = {"fontsize": look.note, "color": _colour(name), "va": "center"}
         axes.annotate(name.text, (x, y), xycoords="axes fraction", **text)
 
 

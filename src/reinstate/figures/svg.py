@@ -4,6 +4,7 @@ The picture is whole without JavaScript; page.js reads the table to answer point
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from textwrap import wrap
 
 from reinstate.figures.axes import (
@@ -16,7 +17,8 @@ from reinstate.figures.axes import (
 )
 from reinstate.figures.chart import Chart, Series, Values
 from reinstate.figures.markup import Markup, folded, joined, number, row, table, tag, with_bounds
-from reinstate.figures.style import DARK, LIGHT, readable
+from reinstate.figures.names import Beside, names_of, place_names
+from reinstate.figures.style import DARK, LIGHT, TEXT_CONTRAST, readable
 
 WIDTH, HEIGHT = 480, 300
 LEFT, RIGHT, TOP, BOTTOM = 58, 24, 14, 46  # margins: room for ticks and labels, on a phone too
@@ -25,6 +27,8 @@ LETTER = 7  # about as wide as one of it
 MOST_LINES = 4  # of a category's name
 FILLED = {"square": "m-3.5 -3.5h7v7h-7z", "triangle": "m0 -4.6l4.4 7.8h-8.8z"}
 SHAPES = {"diamond": "m0 -6l6 6l-6 6l-6 -6z", "cross": "m-3 -3l6 6m0 -6l-6 6"}
+MOST_NAMES = 7  # beside lines; of more, the legend alone tells
+MOVED = 3  # a name that is moved further than this is tied to its line
 DASH = 1.8  # pixels for each unit of a series' dash
 
 
@@ -33,10 +37,17 @@ def colour_class(colour: str) -> str:
 
 
 def style_of(colours: Iterable[str]) -> str:
-    """Make a class for each colour that sets --c, lighter or darker as the page's scheme needs."""
+    """Make a class for each colour, lighter or darker as the page's scheme needs.
+
+    It sets --c for what is drawn, and --t for text.
+    """
     names = sorted({colour.lower() for colour in colours})
     light, dark = (
-        "".join(f".{colour_class(name)}{{--c:{readable(name, page)}}}" for name in names)
+        "".join(
+            f".{colour_class(name)}{{--c:{readable(name, page)};"
+            f"--t:{readable(name, page, TEXT_CONTRAST)}}}"
+            for name in names
+        )
         for page in (LIGHT, DARK)
     )
     return f"{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n"
@@ -49,7 +60,7 @@ def figure(chart: Chart, ident: str) -> Markup:
     parts = [
         tag("figcaption", chart.caption, *note),
         tag("ul", *entries, class_="legend"),
-        tag("div", draw(chart, ident), class_="plot"),
+        tag("div", draw(chart, ident), class_="plot named" if _beside(chart) else "plot"),
     ]
     summary = joined(["Show data", tag("span", f" of {chart.caption}", class_="unseen")])
     parts.append(folded(summary, data_table(chart)))
@@ -112,7 +123,7 @@ def draw(chart: Chart, ident: str) -> Markup:
     window = f"{LEFT} 0 {inside['width']} {inside['height']}"
     drawn = [_series(chart, i, s) for i, s in enumerate(chart.series)]
     parts.append(tag("svg", *_guides(chart), *drawn, viewBox=window, **inside))
-    parts += _labels(chart)
+    parts += [*_labels(chart), *map(_name_beside, repeat(chart), _beside(chart))]
     (x_low, x_high), (y_low, y_high) = chart.x_range, chart.y_range
     return tag(
         "svg",
@@ -202,6 +213,30 @@ def _labels(chart: Chart) -> Iterator[Markup]:
     for (label, where), top in zip(chart.marks, marks_on_top(chart, *letter), strict=True):
         x, y = f"{_x(chart, chart.place(where)) + 4:.1f}", TOP + 8 if top else HEIGHT - BOTTOM - 5
         yield _text(label, x, y, "start", class_="label")
+
+
+def _beside(chart: Chart) -> list[Beside]:
+    """Place names right of the lines, outside the picture: the page has room there, a phone not."""
+    names = names_of(chart) if chart.joined else []
+    lines = sum(1 + name.text.count("\n") for name in names)
+    room = HEIGHT - TOP - BOTTOM
+    if not 1 < len(names) <= MOST_NAMES or (LABEL_ROOM + 1) * lines > room:
+        return []
+    return place_names(chart, names, room, LABEL_ROOM + 1)
+
+
+def _name_beside(chart: Chart, beside: Beside) -> Markup:
+    name, wanted, height = beside
+    x, y = WIDTH - RIGHT + 6, HEIGHT - BOTTOM - height
+    first, *others = name.text.split("\n")
+    top = y - LABEL_ROOM * len(others) / 2
+    spans = [tag("tspan", line, x=x, dy=LABEL_ROOM) for line in others]
+    parts = [_text(joined([first, *spans]), x, f"{top:.1f}", "start", dy=".35em")]
+    if abs(wanted - height) > MOVED:
+        end = f"M{_x(chart, chart.place(name.x)) + 3:.1f} {HEIGHT - BOTTOM - wanted:.1f}"
+        parts.append(tag("path", d=f"{end}L{x - 2} {y:.1f}"))
+    kind = f"name {colour_class(name.series.colour)}"
+    return tag("g", *parts, class_=kind, data_series=name.place)
 
 
 def _series(chart: Chart, index: int, series: Series) -> Markup:

@@ -12,16 +12,16 @@ import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from reinstate.analysis.documents import checked
 from reinstate.devices import describe
 from reinstate.errors import UserError
-from reinstate.files import locked, read_json, write_document
+from reinstate.files import locked, write_document
+from reinstate.omniglot.card import read_card
 from reinstate.omniglot.distortion import Distortion
 from reinstate.omniglot.embedder import SIZE, Convolutions, Embedder, embed, rounded, save_embedder
 from reinstate.omniglot.fewshot import accuracy, one_shot_runs_accuracy, pixels, table
@@ -186,42 +186,6 @@ class EmbedderWork(RunWork[State, EmbedderMetrics]):
         """Return whether the last test was made: an interruption may have come before it."""
         card = self.run.path / "card.json"
         return card.exists() and read_card(card)["epochs"] == self.epochs
-
-
-class FewShot(TypedDict):
-    """One test: how many drawings of new characters are recognised."""
-
-    way: int
-    shot: int
-    rule: str
-    accuracy: float
-    standard_error: float
-    kaiser_2017: float
-
-
-class OneShotRuns(TypedDict):
-    """Lake's runs."""
-
-    accuracy: float
-    standard_error: float
-    runs: int
-
-
-class Card(TypedDict):
-    """What card.json holds: how an embedder was made, and what it can do."""
-
-    epochs: int
-    seconds: float
-    device: str
-    few_shot: list[FewShot]
-    one_shot_runs: OneShotRuns
-    pixels_20_way_1_shot: float
-
-
-def read_card(path: Path) -> Card:
-    """Read a card that may be anybody's."""
-    advice = "delete it, and the same command with --resume makes it again"
-    return checked(Card, read_json(path, path.parent), path, "describe an embedder", advice)
 
 
 def _plain(settings: Pretraining) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def origins(found: Sequence[Origin]) -> Iterator[Markup]:
             yield tag("h4", origin.label)
         facts = (joined([tag("dt", k), tag("dd", v)]) for k, v in pairs)
         yield tag("dl", *facts, class_="facts")
-        if not same or place == len(found) - 1:
+        if origin.settings and (not same or place == len(found) - 1):
             title = "Settings" if same or not origin.label else f"Settings of {origin.label}"
             rows = [row(tag("code", name), value) for name, value in _flat(origin.settings)]
             yield folded(title, table(title, ["setting", "value"], rows))

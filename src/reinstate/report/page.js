@@ -144,7 +144,7 @@
     function toggle(entry, group) {
       const on = entry.getAttribute("aria-pressed") !== "true";
       entry.setAttribute("aria-pressed", String(on));
-      group.toggleAttribute("hidden", !on);
+      for (const each of svg.querySelectorAll(`[data-series="${group.dataset.series}"]`)) each.toggleAttribute("hidden", !on);
       hide();
     }
 

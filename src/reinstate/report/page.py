@@ -1,10 +1,7 @@
 """Documents → the page: scorecards and a chart, open claims, then a section per experiment."""
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from itertools import count
 from pathlib import Path
 from string import Template
@@ -16,14 +13,17 @@ from reinstate.figures.style import shown_agents
 from reinstate.figures.svg import figure, style_of
 from reinstate.files import write_atomically
 from reinstate.report.claims import Names, claims, judge
+from reinstate.report.finding import Part, load
+from reinstate.report.frame import framed, part
 from reinstate.report.memory import colours_of, map_figure
 from reinstate.report.origins import origins
+from reinstate.report.others import other_sections
 from reinstate.report.overview import cards, worth
 from reinstate.report.play import play_script, play_section, play_style
 from reinstate.report.replaceable import require_report
 from reinstate.report.scores import notes, scores
 from reinstate.report.sizes import by_size
-from reinstate.report.sources import Document, load
+from reinstate.report.sources import Document
 from reinstate.report.ways import small_ways
 from reinstate.tasks.water_maze import WaterMaze
 
@@ -63,36 +63,42 @@ def write_page(paths: Sequence[Path], out: Path) -> int:
     return len(content)
 
 
-def page_of(documents: Sequence[Document]) -> str:
-    """Make the page; the same documents give the same bytes."""
+def page_of(parts: Sequence[Part]) -> str:
+    """Make the page; the same parts give the same bytes."""
+    documents = [part for part in parts if isinstance(part, Document)]
     idents = _identifiers([d.experiment.name for d in documents])
     names = [(name, _heading(d, name)) for d, name in zip(documents, idents, strict=True)]
     charts, judged = _all_charts(documents), judge(documents)
     drawn = [figures_of(*each) for each in zip(idents, charts, documents, strict=True)]
-    first = _overview(cards(documents, names, judged), _leading(documents, names, drawn))
-    links, sections = [("overview", "At a glance")], [first]
+    links: list[tuple[str, str]] = []
+    sections: list[Markup] = []
+    if documents:
+        links.append(("overview", "At a glance"))
+        leading = _leading(documents, names, drawn)
+        sections.append(_overview(cards(documents, names, judged), leading))
     if (open_claims := claims(documents, names, judged)) is not None:
         links.append(("claims", "Claims"))
         sections.append(open_claims)
     links += names
     sections += [section(*each) for each in zip(documents, names, drawn, strict=True)]
-    script, style = _part("page.js"), _part("page.css") + style_of(_colours(documents, charts))
+    others = list(other_sections(parts))
+    links += [(other.ident, other.heading) for other in others]
+    sections += [other.markup for other in others]
+    colours = _colours(documents, charts).union(*(other.colours for other in others))
+    script, style = part("page.js"), part("page.css") + style_of(colours)
     if games := play_section({document.experiment.name for document in documents}):
         links.append(("play", "Play"))
         sections.append(games)
         script, style = script + play_script(), style + play_style()
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return Template(_part("page.html")).substitute(
+    body = Template(part("page.html")).substitute(
         title=TITLE,
         intro=INTRO,
         frozen=FROZEN,
         intervals=INTERVALS,
         contents=tag("ul", *(tag("li", tag("a", text, href=f"#{to}")) for to, text in links)),
         main=joined(sections, "\n"),
-        style=style,
-        script=script,
-        script_hash=f"sha256-{digest}",  # the only script that the page's policy lets run
     )
+    return framed("report", TITLE, style, script, body)
 
 
 def _all_charts(documents: Sequence[Document]) -> list[dict[str, list[Drawing]]]:
@@ -186,10 +192,6 @@ def _colours(documents: Sequence[Document], charts: Sequence[dict[str, list[Draw
     found = {series.colour for c in drawn if isinstance(c, Chart) for series in c.series}
     found |= {colour for d in documents if d.memory for colour in colours_of(d.memory).values()}
     return found | {agent.colour for d in documents for agent in shown_agents(d.results)}
-
-
-def _part(name: str) -> str:
-    return (files("reinstate.report") / name).read_text(encoding="utf-8")
 
 
 def _identifiers(names: Sequence[str]) -> list[str]:

@@ -8,12 +8,10 @@ play/game.html    one game; play/alone.html is the page of `reinstate play`
 """
 
 import base64
-import hashlib
 import json
 import re
 from collections.abc import Collection
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
@@ -24,6 +22,7 @@ from reinstate.baselines.bandits import own_memory
 from reinstate.baselines.water_maze import water_maze_optimum
 from reinstate.figures.markup import Markup, escaped, tag
 from reinstate.files import read_arrays, write_atomically
+from reinstate.report.frame import framed, part
 from reinstate.report.replaceable import require_page
 from reinstate.runs.run import Run, open_run
 from reinstate.runs.shipped import FOLDER
@@ -96,27 +95,20 @@ def play_section(experiments: Collection[str], level: int = 2) -> Markup:
 @cache
 def play_style() -> str:
     """Return the style of the games, over page.css."""
-    return _LEFT_OUT.sub("", _part("play/play.css"))
+    return _LEFT_OUT.sub("", part("play/play.css"))
 
 
 @cache
 def play_script() -> str:
     """Return the script that runs the games."""
-    whole = "\n".join(_part(f"play/{name}") for name in SCRIPTS)
+    whole = "\n".join(part(f"play/{name}") for name in SCRIPTS)
     return _LEFT_OUT.sub("", whole)
 
 
 def play_page() -> str:
     """Make a page of the games alone."""
-    script = play_script()
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return Template(_part("play/alone.html")).substitute(
-        title=TITLE,
-        main=play_section(GAMES, level=1),
-        style=_part("page.css") + play_style(),
-        script=script,
-        script_hash=f"sha256-{digest}",  # the only script that the page's policy lets run
-    )
+    body = Template(part("play/alone.html")).substitute(main=play_section(GAMES, level=1))
+    return framed("play", TITLE, part("page.css") + play_style(), play_script(), body)
 
 
 def write_play(out: Path) -> int:
@@ -133,7 +125,7 @@ def _game(experiment: str, level: int) -> Markup:
     parts = {"name": experiment, "given": escaped(json.dumps(data, separators=(",", ":")))}
     parts |= {"level": f"h{level}", "lower": f"h{level + 1}"}
     parts |= {name: escaped(text) for name, text in GAMES[experiment]._asdict().items()}
-    return Markup(Template(_part("play/game.html")).substitute(parts))
+    return Markup(Template(part("play/game.html")).substitute(parts))
 
 
 def agent_of(experiment: str) -> dict[str, Any]:
@@ -177,7 +169,3 @@ def best_of(experiment: str) -> list[float]:
 def _task(experiment: str) -> WaterMaze | BarcodeBandits:
     task: Any = open_run(FOLDER / experiment / AGENT).settings.task
     return task
-
-
-def _part(name: str) -> str:
-    return (files("reinstate.report") / name).read_text(encoding="utf-8")

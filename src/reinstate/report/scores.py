@@ -1,6 +1,7 @@
 """What agents earned → a table: one row per agent, then per algorithm."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import AgentResults
@@ -20,10 +21,11 @@ def scores(document: Document) -> Markup:
         dot = tag("span", class_=f"swatch {colour_class(agent.colour)}", aria_hidden="true")
         agents.append((joined([dot, agent.label]), agent.scores))
     rivals = [(n, each) for n, each in document.results["baselines"].items() if at(each, "reward")]
+    number = document.experiment.number
     columns = list(dict.fromkeys(name for _, each in agents for name in _columns(document, each)))
 
     def line(name: str, each: AgentResults) -> Markup:
-        reward = reward_of(document, each) if "reward" in each else "not evaluated"
+        reward = reward_of(each, number) if "reward" in each else "not evaluated"
         found = {REWARD: reward, SHARE: percent(each.get("share_of_ceiling"))}
         found |= _columns(document, each)
         return row(
@@ -40,12 +42,12 @@ def labelled(text: object, label: str) -> Markup:
     return tag("td", text, data_label=label)
 
 
-def reward_of(document: Document, scores: AgentResults) -> str:
+def reward_of(scores: Mapping[str, Any], number: str) -> str:
     """Write a mean reward with its interval, in as many digits as the experiment needs."""
     mean, ci95 = finite(at(scores, "reward", "mean")), interval(at(scores, "reward", "ci95"))
     if mean is None:
         return ABSENT
-    return with_interval({"mean": mean, "ci95": ci95, "per_seed": []}, document.experiment.number)
+    return with_interval({"mean": mean, "ci95": ci95, "per_seed": []}, number)
 
 
 def _columns(document: Document, scores: AgentResults) -> dict[str, str]:
@@ -63,7 +65,7 @@ def _columns(document: Document, scores: AgentResults) -> dict[str, str]:
         text = ABSENT if known is None else f"{known:{document.experiment.number}}"
         cells[f"{stem} {name}" if name.isdecimal() else name] = text
     if contexts := at(scores, "on_training_contexts"):
-        cells["reward on training contexts"] = reward_of(document, contexts)
+        cells["reward on training contexts"] = reward_of(contexts, document.experiment.number)
     if (share := finite(at(scores, "retrieval", "mean"))) is not None:
         cells["recall of the right class"] = f"{share:.1%}"
     return cells

@@ -1,4 +1,4 @@
-"""What a user names → documents: results of a reproduction, or runs of one experiment together.
+"""Results of a reproduction, or runs of one experiment together → a document for a section.
 
 Files may be anybody's. What does not look like this program's own is a UserError; what does is
 still only numbers and text, and the page escapes it. Of a folder only results.json is read, and
@@ -60,21 +60,6 @@ class Document(NamedTuple):
     results: Results
     origins: list[Origin]
     memory: RecordedMap | None = None  # of one of its agents
-
-
-def load(paths: Sequence[Path]) -> list[Document]:
-    """Read documents in the order named; runs of one experiment are together in the first's."""
-    documents: list[Document | str] = []
-    runs: dict[str, list[Path]] = {}
-    for path in paths:
-        if Run(path).exists:
-            name = open_run(path).experiment.name
-            if name not in runs:
-                documents.append(name)
-            runs.setdefault(name, []).append(path)
-        else:
-            documents.append(load_results(path))
-    return [load_runs(runs[each]) if isinstance(each, str) else each for each in documents]
 
 
 def load_results(path: Path) -> Document:

@@ -1,0 +1,15 @@
+"""One browser for all tests of pages: to start one takes longer than to load a page."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from report.chromium import BROWSER, Browser
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if BROWSER is None:
+        pytest.skip("no chromium, chromium-browser or google-chrome on PATH")
+    with Browser(tmp_path_factory.mktemp("profile")) as started:
+        yield started
