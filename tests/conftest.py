@@ -69,7 +69,7 @@ def command(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> "Command":
     """`main` in this process and an empty folder."""
-    monkeypatch.setattr(devices, "divide_cpu", lambda: None)  # JAX runs already
+    monkeypatch.setattr(devices, "divide_cpu", lambda *_: None)  # JAX runs already
     from spoken import in_this_process
 
     return in_this_process(capfd, monkeypatch, tmp_path)

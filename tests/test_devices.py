@@ -2,7 +2,8 @@
 
 import subprocess
 import sys
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from reinstate.devices import describe, elsewhere, over_seeds
+from reinstate.devices import Division, Spread, describe, elsewhere, over_mesh, over_seeds
+from reinstate.errors import UserError
+from reinstate.learner import A2C, Learner
 
 
 def walk(key: jax.Array, seed: jax.Array) -> dict[str, Any]:
@@ -86,8 +89,79 @@ def test_what_it_means_to_continue_on_other_devices() -> None:
         ("NVIDIA H100 × 2", 2, began),
         ("cpu × 0", 2, f"{began}"),
         ("abacus", 2, began),
+        ("cpu × 4, lanes over 2", 2, began),
+        ("cpu × 4, 2 processes", 2, None),  # seeds do not know of each other
+        ("cpu × 9, lanes over 0, 1 processes", 2, began),
     ):
         assert elsewhere(recorded, seeds) == (found and found.format(recorded))
+    lanes = "cpu × 4, lanes over 2"
+    assert elsewhere("cpu × 2, lanes over 2", 1, "cpu × 3, lanes over 2") is None
+    assert elsewhere(f"{lanes}, 2 processes", 2, lanes)  # who adds up, and in what order
+    assert elsewhere("cpu × 4", 2, lanes)
+
+
+@pytest.mark.parametrize(
+    ("shard", "seeds", "lanes", "division"),
+    [
+        ("seeds", 3, 4, (2, 2, 1)),
+        ("lanes", 3, 4, (1, 3, 2)),
+        ("auto", 3, 4, (2, 2, 1)),
+        ("auto", 1, 4, (1, 1, 2)),
+        ("auto", 1, 3, (1, 1, 1)),
+    ],
+)
+def test_what_two_devices_share(
+    shard: Any, seeds: int, lanes: int, division: tuple[int, ...]
+) -> None:
+    spread = Spread(shard=shard)
+    assert spread.divide(seeds, lanes) == Division(*division)
+    over = f", lanes over {division[2]}" if division[2] > 1 else ""
+    assert spread.describe(seeds, lanes) == f"cpu × 2{over}"
+
+
+def test_what_cannot_be_shared_is_refused() -> None:
+    fix = "5 lanes cannot be shared evenly by 2 devices: use --devices 1, or a --learner.lanes that"
+    with pytest.raises(UserError, match=f"{fix} 2 divides"):
+        Spread(shard="lanes").divide(1, 5)
+    with pytest.raises(
+        UserError, match=r"--devices 3: there are 2 \(cpu\), or set JAX_NUM_CPU_DEV"
+    ):
+        Spread(devices=3).divide(1, 4)
+    with pytest.raises(UserError, match="devices must lie between 1 and 1024, not 0"):
+        Spread(devices=0)
+    with pytest.raises(UserError, match="unknown shard 'all': choose seeds, lanes or auto"):
+        Spread(shard="all")  # type: ignore[arg-type]
+
+
+def check_lanes_agree(devices: int, early: bool) -> None:
+    """Lanes on several devices learn what they learn on one, whenever their episodes end."""
+    from reinstate.tasks.bandits import BarcodeBandits
+    from test_early_end import DICTIONARY, NETWORK, SIZES, WORLD, make_agent
+
+    world = WORLD if early else BarcodeBandits(**SIZES)
+    make = lambda key: make_agent("epl2rl", world, NETWORK, key=key)  # noqa: E731
+    learner = Learner(world, make, DICTIONARY, A2C(lanes=8, epochs=2, episodes_per_update=3))
+    state, seeds, found = jax.vmap(learner.init)(jnp.arange(2)), 2, []
+    for over_lanes in (1, devices):
+        division = Division(1, seeds, over_lanes)
+        mesh = Mesh(
+            np.array(jax.local_devices()[:over_lanes]).reshape(1, over_lanes), ("seeds", "lanes")
+        )
+        one_seed = partial(learner.train_epoch, over_lanes=over_lanes)
+        found.append(jax.device_get(over_mesh(one_seed, seeds, division, mesh)(state)))
+    (one, metrics), (several, theirs) = found
+    pairs = zip(jax.tree.leaves(one.params), jax.tree.leaves(several.params), strict=True)
+    before = jax.tree.leaves(state.params)
+    for begun, (ours, others) in zip(before, pairs, strict=True):
+        np.testing.assert_allclose(ours, others, rtol=0, atol=1e-6)
+        assert np.abs(ours - begun).max() > 1e-4
+    for name in ("reward", "loss", "entropy", "grad_norm"):
+        np.testing.assert_allclose(getattr(metrics, name), getattr(theirs, name), rtol=1e-5)
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_lanes_learn_the_same_on_two_devices(early: bool) -> None:
+    check_lanes_agree(2, early)
 
 
 def test_five_seeds_on_four_devices() -> None:
@@ -99,6 +173,26 @@ def test_five_seeds_on_four_devices() -> None:
         "check_each_seed_is_as_if_alone(7, 4, [0, 0, 1, 1, 2, 2, 3])",
         "check_each_seed_is_as_if_alone(6, 4, [0, 0, 1, 1, 2, 2])",
     )
+    run_apart(lines)
+
+
+def test_lanes_learn_the_same_on_eight_devices() -> None:
+    """Eight parts of the CPU stand in for GPUs; seeds first, as --shard auto divides them."""
+    run_apart(
+        (
+            "import jax; jax.config.update('jax_num_cpu_devices', 8)",
+            "from test_devices import *",
+            "assert Spread(shard='auto').divide(2, 32) == (2, 1, 4)",
+            "assert Spread(shard='auto').divide(3, 32) == (3, 1, 2)",
+            "assert Spread(shard='auto').divide(9, 32) == (5, 2, 1)",
+            "assert Spread(4, 'lanes').divide(2, 32) == (1, 2, 4)",
+            "check_lanes_agree(8, True)",
+        )
+    )
+
+
+def run_apart(lines: Sequence[str]) -> None:
+    """Run lines in a process of their own, which can have other devices."""
     words = [sys.executable, "-c", "\n".join(lines)]
     folder = __file__.rpartition("/")[0]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True)

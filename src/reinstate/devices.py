@@ -1,23 +1,34 @@
-"""Where seeds run: mapped by `vmap`, and spread over the devices there are."""
+"""Where work runs: seeds mapped by `vmap`, spread over devices; and the lanes of a seed, if asked.
+
+One mesh serves both: its first axis has the seeds, its second the lanes of each.
+"""
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from reinstate.errors import UserError, require_choices, require_within
+from reinstate.learner import LANES
+
 # How seeds are divided decides the last bits of what they compute, so it must not depend on the
 # machine: a CPU counts as this many devices, however many cores it has. On two cores four are no
 # slower than two, and more cores than four have something to do within an operation.
 CPU_DEVICES = 4
+SEEDS = "seeds"  # the axis of a mesh
+MOST = 1024  # devices of a process: a CPU would try to be any number of them
 VARIABLE = "JAX_NUM_CPU_DEVICES"  # by which a user can choose another number
 
 
-def divide_cpu() -> None:
+def divide_cpu(number: int | None = None) -> None:
     """Divide the CPU into devices, for seeds to share. Call it before anything else touches JAX.
 
     The networks are too small for threads to share one operation; a thread for each few seeds uses
@@ -25,7 +36,108 @@ def divide_cpu() -> None:
     """
     if VARIABLE not in os.environ:
         with suppress(RuntimeError):  # JAX has started already, in a program of the user's
-            jax.config.update("jax_num_cpu_devices", CPU_DEVICES)
+            jax.config.update("jax_num_cpu_devices", number or CPU_DEVICES)
+
+
+class Division(NamedTuple):
+    """How work is divided among devices."""
+
+    over_seeds: int  # devices, or groups of them, that share the seeds
+    per_device: int  # seeds that each of those gets at most
+    over_lanes: int = 1  # devices in a group, which share the lanes of each of its seeds
+
+    @property
+    def devices(self) -> int:
+        """How many devices have something to do."""
+        return self.over_seeds * self.over_lanes
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Which devices to use, and what to divide among them."""
+
+    devices: int | None = None  # of each process; None: all
+    shard: Literal["seeds", "lanes", "auto"] = "seeds"
+
+    def __post_init__(self) -> None:
+        require_choices(self)
+        if self.devices is not None:
+            require_within(1, MOST, devices=self.devices)
+
+    def available(self) -> list[jax.Device]:
+        """List the devices that may be used, those of each process together."""
+        found = []
+        for _, each in groupby(jax.devices(), lambda device: device.process_index):
+            own = list(each)
+            if self.devices and self.devices > len(own):
+                kind = own[0].device_kind
+                fix = f", or set {VARIABLE}={self.devices}" if kind == "cpu" else ""
+                raise UserError(f"--devices {self.devices}: there are {len(own)} ({kind}){fix}")
+            found += own[: self.devices]
+        return found
+
+    def divide(self, num_seeds: int, lanes: int) -> Division:
+        """Divide seeds, the lanes of each, or first the one and then the other."""
+        division = self._divide(num_seeds, lanes)
+        if division.devices < jax.process_count():
+            raise UserError(
+                f"only {division.devices} devices would have work, and there are"
+                f" {jax.process_count()} processes: start fewer, train more --seeds, or use"
+                " --shard auto"
+            )
+        return division
+
+    def _divide(self, num_seeds: int, lanes: int) -> Division:
+        count = len(self.available())
+        if self.shard == "lanes":
+            if lanes % count:
+                fits = max(n for n in range(1, count) if lanes % n == 0)
+                raise UserError(
+                    f"{lanes} lanes cannot be shared evenly by {count} devices: use --devices"
+                    f" {fits}, or a --learner.lanes that {count} divides"
+                )
+            return Division(1, num_seeds, count)
+        division = _division(num_seeds, count)
+        if self.shard == "auto":
+            spare = count // division.over_seeds
+            most = max(n for n in range(1, spare + 1) if lanes % n == 0)
+            return division._replace(over_lanes=most)
+        return division
+
+    def describe(self, num_seeds: int, lanes: int) -> str:
+        """Name the kind and number of devices and how they are used, for records."""
+        found, over_lanes = self.available(), self.divide(num_seeds, lanes).over_lanes
+        return (
+            f"{found[0].device_kind} × {len(found)}"
+            + (f", lanes over {over_lanes}" if over_lanes > 1 else "")
+            + (f", {jax.process_count()} processes" if jax.process_count() > 1 else "")
+        )
+
+    def mesh(self, division: Division) -> Mesh:
+        """Arrange devices for a division; every process has a part in it."""
+        return _mesh(division, _chosen(self.available(), division.devices))
+
+
+SPREAD = Spread()  # seeds over all devices
+
+
+def _chosen(available: list[jax.Device], count: int) -> list[jax.Device]:
+    """Choose so many devices, as evenly among processes as can be.
+
+    Neighbours are of one process if possible, and with them the lanes of one seed.
+    """
+    by_process = [list(each) for _, each in groupby(available, lambda device: device.process_index)]
+    if count % len(by_process) == 0:
+        return [device for own in by_process for device in own[: count // len(by_process)]]
+    in_turns = sorted(available, key=lambda device: by_process[device.process_index].index(device))
+    return in_turns[:count]
+
+
+def _mesh(division: Division, devices: Sequence[jax.Device]) -> Mesh:
+    chosen = np.array(devices[: division.devices])
+    if division.over_lanes == 1:
+        return Mesh(chosen, (SEEDS,))
+    return Mesh(chosen.reshape(division.over_seeds, division.over_lanes), (SEEDS, LANES))
 
 
 def over_seeds(
@@ -37,29 +149,39 @@ def over_seeds(
     (five seeds, four devices: 2 + 2 + 1), seeds are repeated and the repetitions cut off again.
     """
     available = jax.local_devices() if devices is None else list(devices)
-    count, per_device = _division(num_seeds, len(available))
-    mesh = Mesh(np.array(available[:count]), ("seeds",))
-    spec = PartitionSpec("seeds")
+    division = _division(num_seeds, len(available))
+    return over_mesh(function, num_seeds, division, _mesh(division, available))
+
+
+def over_mesh(function: Callable[..., Any], num_seeds: int, division: Division, mesh: Mesh) -> Any:
+    """Jit a function of one seed for all of them, divided like this.
+
+    Where lanes are divided as well, the function sees the mesh's axis of lanes, and its results
+    must be the same on all devices along it.
+    """
+    places = division.over_seeds * division.per_device
+    spec = PartitionSpec(SEEDS)
     spread = jax.shard_map(
         jax.vmap(function), mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False
     )
     # Wherever arguments lie, the program is the same: resuming compiles what starting did.
-    if count * per_device == num_seeds:
+    if places == num_seeds and not mesh.is_multi_process:
         return jax.jit(spread, in_shardings=NamedSharding(mesh, spec))
 
     def padded(*arguments: Any) -> Any:
-        places = jnp.arange(count * per_device) % num_seeds
-        results = spread(*jax.tree.map(lambda leaf: leaf[places], arguments))
+        repeated = jnp.arange(places) % num_seeds
+        results = spread(*jax.tree.map(lambda leaf: leaf[repeated], arguments))
         return jax.tree.map(lambda leaf: leaf[:num_seeds], results)
 
-    everywhere = NamedSharding(mesh, PartitionSpec())  # an uneven axis cannot be spread
+    # An uneven axis cannot be spread; and of several processes each gets all results.
+    everywhere = NamedSharding(mesh, PartitionSpec())
     return jax.jit(padded, in_shardings=everywhere, out_shardings=everywhere)
 
 
-def _division(num_seeds: int, num_devices: int) -> tuple[int, int]:
+def _division(num_seeds: int, num_devices: int) -> Division:
     """Return how many devices share the seeds, and how many of them each gets at most."""
     per_device = -(-num_seeds // num_devices)
-    return -(-num_seeds // per_device), per_device
+    return Division(-(-num_seeds // per_device), per_device)
 
 
 def describe() -> str:
@@ -68,23 +190,49 @@ def describe() -> str:
     return f"{devices[0].device_kind} × {len(devices)}"
 
 
-def elsewhere(recorded: str | None, num_seeds: int) -> str | None:
+def elsewhere(recorded: object, num_seeds: int, here: str | None = None) -> str | None:
     """Say what it means to continue, on the devices here, what began on others; None if nothing.
 
     The compiled program depends on how many seeds share a device, and with it the order in which
     numbers are rounded. Where seeds are divided alike it is the same program.
     """
-    here = describe()
-    if recorded is None or recorded == here:
+    here = here or describe()
+    if not isinstance(recorded, str) or recorded == here:  # what a file says may be anything
         return None
-    (kind, count), (kind_here, count_here) = _parts(recorded), _parts(here)
-    same_kind = kind == kind_here and count > 0
-    if same_kind and _division(num_seeds, count) == _division(num_seeds, count_here):
+    there, now = _parts(recorded), _parts(here)
+    same_kind = there.kind == now.kind and there.number > 0
+    if same_kind and there.alike(num_seeds) == now.alike(num_seeds):
         return None
-    fix = f"; {VARIABLE}={count} computes the same" if same_kind and kind == "cpu" else ""
+    plain = there.over_lanes == there.processes == now.over_lanes == now.processes == 1
+    fix = ""
+    if same_kind and now.kind == "cpu" and plain:
+        fix = f"; {VARIABLE}={there.number} computes the same"
     return f"this began on {recorded} and goes on with {here}: equal but for rounding{fix}"
 
 
-def _parts(described: str) -> tuple[str, int]:
-    kind, _, count = described.rpartition(" × ")
-    return kind, int(count) if count.isdecimal() and len(count) < 10 else 0
+class _Described(NamedTuple):
+    """What `describe` wrote; a number of 0 if something else did."""
+
+    kind: str
+    number: int = 0
+    over_lanes: int = 1
+    processes: int = 1
+
+    def alike(self, num_seeds: int) -> tuple[int, ...]:
+        """Return what is equal wherever the same is computed, bit for bit.
+
+        Sums over lanes depend on who adds them up; single seeds do not know of each other.
+        """
+        groups = max(self.number // max(self.over_lanes, 1), 1)
+        division = _division(num_seeds, groups)
+        return (*division[:2], self.over_lanes, self.processes if self.over_lanes > 1 else 1)
+
+
+def _parts(described: str) -> _Described:
+    number = r"(\d{1,9})"
+    found = re.fullmatch(
+        rf"(.*) × {number}(?:, lanes over {number})?(?:, {number} processes)?", described, re.DOTALL
+    )
+    if not found:
+        return _Described(described)
+    return _Described(found[1], *(int(each or 1) for each in found.groups()[1:]))

@@ -27,6 +27,8 @@ from reinstate.memory import Memory
 from reinstate.rollout import EpochState, Step, play, start_lanes
 from reinstate.tasks.base import World
 
+LANES = "lanes"  # the axis of devices that share the lanes of a seed
+
 
 class Rates(NamedTuple):
     """The settings that only enter the arithmetic, under the names they have in A2C.
@@ -195,21 +197,29 @@ class Learner:
         params = eqx.filter(self._make_agent(key=agent_key), eqx.is_array)
         return TrainState(params, self.optimizer.init(params), key, jnp.zeros((), jnp.int32))
 
-    def train_epoch(self, state: TrainState) -> tuple[TrainState, EpochMetrics]:
-        """Play one epoch in every lane, with an update after each segment."""
+    def train_epoch(
+        self, state: TrainState, over_lanes: int = 1
+    ) -> tuple[TrainState, EpochMetrics]:
+        """Play one epoch in every lane, with an update after each segment.
+
+        Where `over_lanes` devices share the lanes, along the axis `LANES` of a mesh, each plays its
+        part of them, with the keys that those lanes have on a single device.
+        """
         lanes = self.settings.lanes
         task_key, play_key = jax.random.split(jax.random.fold_in(state.key, state.epoch))
         progress = self._progress(state.epoch)
         sample = partial(self.world.sample_training_epoch, progress=progress[0])
-        tasks = jax.vmap(sample, out_axes=1)(jax.random.split(task_key, lanes))
+        task_keys = _own_part(jax.random.split(task_key, lanes), 0, over_lanes)
+        tasks = jax.vmap(sample, out_axes=1)(task_keys)
         segments = self.segments, self.settings.episodes_per_update
         tasks = jax.tree.map(  # (episodes, lanes, …) → (segments, episodes per segment, lanes, …)
             lambda x: x.reshape(*segments, *x.shape[1:]), tasks
         )
-        keys = jax.random.split(play_key, (self.segments, lanes))
-        start = start_lanes(self.world, self.agent(state.params), self.memory, lanes)
+        keys = _own_part(jax.random.split(play_key, (self.segments, lanes)), 1, over_lanes)
+        agent = self.agent(state.params)
+        start = start_lanes(self.world, agent, self.memory, lanes // over_lanes)
         (params, opt_state, _), metrics = jax.lax.scan(
-            self._update,
+            partial(self._update, over_lanes=over_lanes),
             (state.params, state.opt_state, start),
             (tasks, keys, jnp.arange(self.segments) == 0, progress),
         )
@@ -234,13 +244,16 @@ class Learner:
         return jnp.where(progress < self.settings.recall_from, 0.0, 1.0)
 
     def _update(
-        self, carry: tuple[Any, Any, EpochState], segment: tuple[Any, Array, Array, Array]
+        self,
+        carry: tuple[Any, Any, EpochState],
+        segment: tuple[Any, Array, Array, Array],
+        over_lanes: int = 1,
     ) -> tuple[tuple[Any, Any, EpochState], EpochMetrics]:
         """Play one segment of episodes and update the weights by its loss."""
         params, opt_state, before = carry
         tasks, keys, first, progress = segment
 
-        def segment_loss(params: Any) -> tuple[Array, tuple[EpochState, Array, Array]]:
+        def segment_loss(params: Any) -> tuple[Array, tuple[EpochState, Array, Array, Any]]:
             agent = self.agent(params)
             # Reset at the epoch's first segment, inside the loss, so that a learned start gets
             # gradients.
@@ -257,10 +270,14 @@ class Learner:
             state = before._replace(player=start)
             after, played = jax.vmap(run, in_axes=(0, 1, 0))(state, tasks, keys)
             loss, entropy = a2c_loss(played.steps, self.rates, self._entropy_cost(progress))
-            return loss, (after, jnp.mean(jnp.sum(played.steps.reward, axis=-1)), entropy)
+            reward = jnp.mean(jnp.sum(played.steps.reward, axis=-1))
+            return loss, (after, reward, entropy, played.steps.played)
 
         grad = jax.value_and_grad(segment_loss, has_aux=True)
-        (loss, (after, reward, entropy)), grads = grad(params)
+        (loss, (after, reward, entropy, played)), grads = grad(params)
+        if over_lanes > 1:
+            reward = jax.lax.pmean(reward, LANES)
+            loss, entropy, grads = _mean_over_steps((loss, entropy, grads), played)
         updates, opt_state = self.optimizer.update(grads, opt_state, params)
         params = eqx.apply_updates(params, updates)
         metrics = EpochMetrics(reward, loss, entropy, optax.tree.norm(grads), jnp.isfinite(loss))
@@ -270,3 +287,23 @@ class Learner:
 def _choose(first: Array, initial: Any, carried: Any) -> Any:
     """Return the initial state in every lane at the first segment, else what was carried."""
     return jax.tree.map(lambda new, old: jnp.where(first, new[None], old), initial, carried)
+
+
+def _own_part(keys: Array, axis: int, over_lanes: int) -> Array:
+    """Return the keys of the lanes that this device plays."""
+    if over_lanes == 1:
+        return keys
+    size = keys.shape[axis] // over_lanes
+    return jax.lax.dynamic_slice_in_dim(keys, jax.lax.axis_index(LANES) * size, size, axis)
+
+
+def _mean_over_steps(means: Any, played: Any) -> Any:
+    """Return means over the steps of all devices, of each one's means over its own.
+
+    After early ends one device has more steps than another: each counts by how many it has.
+    """
+    if played is None:
+        return jax.lax.pmean(means, LANES)
+    steps = jnp.sum(played, dtype=jnp.float32)
+    share = steps / jax.lax.psum(steps, LANES)
+    return jax.lax.psum(jax.tree.map(lambda mean: share * mean, means), LANES)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import reinstate
-from reinstate.devices import over_seeds
+from reinstate.devices import Spread, over_seeds
 from reinstate.errors import UserError
 from reinstate.experiments import experiment_names, find_experiment
 from reinstate.runs import size
@@ -144,6 +144,18 @@ def test_each_accelerator_holds_its_share(monkeypatch: pytest.MonkeyPatch) -> No
     require_fits(parts, 8, options)
     with pytest.raises(UserError, match=r"about 3\.4 GB .* 3 GB of it for arrays"):
         require_fits(parts, 9, options)
+
+
+def test_accelerators_that_share_lanes_hold_parts_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = replace(TINY, seeds=1, learner=replace(TINY.learner, lanes=4096))
+    whole = sum(part.size for part in size._training(wide, "epl2rl", exact=True))
+    monkeypatch.setattr(size, "memory_there_is", lambda: (size.PROGRAM + whole * 7 // 10, 2))
+    monkeypatch.setattr(size, "_one_memory", lambda: False)
+    with pytest.raises(UserError, match="of memory"):
+        require_room(wide, "epl2rl")
+    with pytest.raises(UserError, match="of memory"):
+        require_room(wide, "epl2rl", spread=Spread(1, "lanes"))
+    require_room(wide, "epl2rl", spread=Spread(2, "lanes"))
 
 
 def test_a_container_may_take_less_than_there_is(

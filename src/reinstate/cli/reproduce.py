@@ -47,9 +47,9 @@ class Reproduce(Training[S]):
 
     def do(self, command: str) -> Results:
         _require_names("--agents", self.agents)
-        devices.divide_cpu()
+        devices.divide_cpu(self.devices)
         for agent in self.agents:
-            size.require_room(self.settings, agent, judged=True)
+            size.require_room(self.settings, agent, judged=True, spread=self.spread)
         require_report(self._page)
         what = (self.experiment, self.preset, self.agents, self.settings, self.out, Reporter())
         how: Any = {"resume": self.resume, **self.how}

@@ -42,7 +42,7 @@ class Checkpoint(NamedTuple):
 
 def write_checkpoint(path: Path, state: Any, epoch: int, rows: Sequence[Row]) -> None:
     """Write everything that training goes on from after an epoch."""
-    arrays = {name: np.asarray(_raw(leaf)) for name, leaf in leaves(state).items()}
+    arrays = {name: np.asarray(raw(leaf)) for name, leaf in leaves(state).items()}
     lines = "".join(json.dumps(row) + "\n" for row in rows[-CARRIED:])
     arrays[METRICS] = np.frombuffer(lines.encode(), np.uint8)
     _write(path, arrays, CHECKPOINT, epoch)
@@ -154,7 +154,7 @@ def _named(path: Path) -> int | None:
 
 
 def _size_of(template: Any) -> int:
-    plain = jax.eval_shape(lambda tree: jax.tree.map(_raw, tree), template)
+    plain = jax.eval_shape(lambda tree: jax.tree.map(raw, tree), template)
     return sum(each.size * each.dtype.itemsize for each in jax.tree.leaves(plain))
 
 
@@ -163,12 +163,12 @@ def _fill(path: Path, arrays: dict[str, np.ndarray], template: Any) -> Any:
     wanted = leaves(template)
     for name in sorted(wanted.keys() | arrays.keys()):
         have = _kind(arrays[name]) if name in arrays else "nothing"
-        want = _kind(jax.eval_shape(_raw, wanted[name])) if name in wanted else "nothing"
+        want = _kind(jax.eval_shape(raw, wanted[name])) if name in wanted else "nothing"
         if have != want:
             raise UserError(
                 f"{path} is of another agent or other settings: {name} is {have}, expected {want}"
             )
-    filled = [_typed(arrays[name], leaf) for name, leaf in wanted.items()]
+    filled = [typed(arrays[name], leaf) for name, leaf in wanted.items()]
     return jax.tree.unflatten(jax.tree.structure(template), filled)
 
 
@@ -180,11 +180,12 @@ def _is_key(leaf: Any) -> bool:
     return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
-def _raw(leaf: Any) -> Any:
-    """Random keys as the plain integers they are made of."""
+def raw(leaf: Any) -> Any:
+    """Return random keys as the plain integers they are made of, and other arrays as they are."""
     return jax.random.key_data(leaf) if _is_key(leaf) else leaf
 
 
-def _typed(array: np.ndarray, leaf: Any) -> jax.Array:
+def typed(array: Any, leaf: Any) -> jax.Array:
+    """Return an array, or random keys made of it where `leaf` has keys."""
     plain = jax.numpy.asarray(array)
     return jax.random.wrap_key_data(plain) if _is_key(leaf) else plain

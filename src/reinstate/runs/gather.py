@@ -2,10 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired
 
 from reinstate.analysis.documents import checked, read_document
-from reinstate.analysis.results import CheckRow, JudgedAgent, Recorded, Scores, results_file
+from reinstate.analysis.results import (
+    CheckRow,
+    JudgedAgent,
+    JudgedBy,
+    Provenance,
+    Recorded,
+    Scores,
+    results_file,
+)
 from reinstate.analysis.verdicts import with_verdicts
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
@@ -23,6 +31,15 @@ class _Source(NamedTuple):
     settings: dict[str, Any]
     agents: dict[str, Scored]
     optimum: Mapping[str, Any]
+
+
+class Gathered(Provenance):
+    """What is written: a later call may replace it, and `reinstate report` shows it."""
+
+    command: str
+    experiments: Rows
+    checks: list[CheckRow]
+    rejudged: NotRequired[JudgedBy]
 
 
 def gather_inputs(results: Sequence[Path], command: str) -> dict[str, Any]:

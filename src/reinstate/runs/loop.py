@@ -19,12 +19,14 @@ from reinstate import devices
 from reinstate.errors import Damaged, UserError, require_positive
 from reinstate.runs.checkpoints import Row, load_checkpoint
 from reinstate.runs.progress import Reporter
+from reinstate.runs.ranks import Alone
 from reinstate.runs.run import Run
 from reinstate.runs.sinks import Sinks, flat
 
 S = TypeVar("S")  # all that training carries from one epoch to the next
 M = TypeVar("M")  # what an epoch tells about itself
 
+ALONE = Alone()
 KEEP = 2  # checkpoints: if the newest is damaged, there is one before it
 
 
@@ -49,6 +51,10 @@ class Work(ABC, Generic[S, M]):
     @abstractmethod
     def record(self, epoch: int, metrics: M, seconds: float) -> str:
         """Keep what the epoch brought; return it in words, for the progress bar."""
+
+    def agree(self, epoch: int, stopping: bool) -> bool:
+        """Tell whether to stop after an epoch; `stopping` is what this process was asked."""
+        return stopping
 
     def save(self, epoch: int, state: S, stopping: bool) -> None:
         """Save the state if it is time to, and always if the loop is about to stop."""
@@ -77,7 +83,8 @@ def run_epochs(
             work.check(epoch, metrics, new, state)
             state = new
             bar.update(epoch, work.record(epoch, metrics, seconds))
-            stopping = bool(stop)  # asked once: a signal from here on waits for the next epoch
+            # Asked once: a signal from here on waits for the next epoch.
+            stopping = work.agree(epoch, bool(stop))
             work.save(epoch, state, stopping)
             if stopping and epoch < work.epochs:
                 raise work.stopped(epoch)
@@ -101,12 +108,16 @@ class RunWork(Work[S, M]):
         *,
         checkpoint_every: int,
         keep: int = KEEP,
+        ranks: Alone = ALONE,
+        device: str | None = None,
     ) -> None:
         require_positive(checkpoint_every=checkpoint_every)
         require_kept(keep)
         self.run, self.reporter, self.label, self.epochs = run, reporter, label, epochs
         self.checkpoint_every, self.keep = checkpoint_every, keep
-        self.state, self.done, self.rows = restore(run, init, reporter, len(self.seeds) or 1)
+        self.ranks = ranks
+        state, done, self.rows = restore(run, init, reporter, len(self.seeds) or 1, device)
+        self.state, self.done = ranks.share(state, done)
 
     @abstractmethod
     def broken(self, metrics: M, new: S, before: S) -> str | None:
@@ -126,9 +137,12 @@ class RunWork(Work[S, M]):
         with signals(self.reporter) as stop, closing(self.sinks):
             self.state, seconds = run_epochs(self, self.state, self.done, self.reporter, stop)
             self.done = self.epochs
-            if stop:
+            if self.agree(self.epochs + 1, bool(stop)):
                 raise self.stopped(self.epochs)
         return seconds
+
+    def agree(self, epoch: int, stopping: bool) -> bool:
+        return self.ranks.agree(epoch, stopping)
 
     def check(self, epoch: int, metrics: M, new: S, before: S) -> None:
         broken = self.broken(metrics, new, before)
@@ -164,7 +178,11 @@ def require_kept(keep: int) -> None:
 
 
 def restore(
-    run: Run, init: Callable[[], S], reporter: Reporter, num_seeds: int
+    run: Run,
+    init: Callable[[], S],
+    reporter: Reporter,
+    num_seeds: int,
+    device: str | None = None,
 ) -> tuple[S, int, list[Row]]:
     """Return the state to train on from, the epoch it is of, and the metrics of the epochs before.
 
@@ -181,7 +199,7 @@ def restore(
         rows = _whole(run, epoch, rows, reporter)
         run.write_metrics(rows)  # drops what came after the checkpoint: it is trained again
         began = run.read_saved().get("device") if run.exists else None
-        if note := devices.elsewhere(began, num_seeds):
+        if note := devices.elsewhere(began, num_seeds, device):
             reporter.note(f"{run.path}: {note}")
         return state, epoch, rows
     if run.metrics_path.exists():

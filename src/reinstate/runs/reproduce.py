@@ -74,7 +74,8 @@ def _reproduce(
     if not resume:
         require_empty(out, "add --resume to continue what is there, or choose another --out")
     earlier = earlier_results(experiment, agents, settings, out)
-    runs = {a: start_run(experiment, a, settings, out / a, resume) for a in agents}
+    spread = how.get("spread", devices.SPREAD)
+    runs = {a: start_run(experiment, a, settings, out / a, resume, spread) for a in agents}
     if earlier and list(earlier["agents"]) == list(runs):
         reporter.note(f"{out} already holds these results")
         return earlier
@@ -97,7 +98,7 @@ def _reproduce(
         "command": command,
         "date": today(),
         **provenance(),
-        "device": devices.describe(),
+        "device": spread.describe(settings.seeds, settings.learner.lanes),
         "settings": to_dict(settings),
         "seconds": {"total": time.monotonic() - began, **seconds},
         "agents": rounded(results),

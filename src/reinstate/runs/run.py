@@ -11,6 +11,7 @@ RUN/evaluation.json                    frozen weights, judged
 import io
 import json
 import math
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,11 +59,11 @@ class Run:
     def evaluation_path(self) -> Path:
         return self.path / "evaluation.json"
 
-    def create(self, config: dict[str, Any], resume: bool) -> None:
+    def create(self, config: dict[str, Any], resume: bool, device: str | None = None) -> None:
         """Start here, or make sure that what is here is the same run."""
         if not (self.path / "config.json").exists():
             require_empty(self.path, "it holds no run; choose another --out")
-            made = {"date": today(), "device": devices.describe(), **provenance()}
+            made = {"date": today(), "device": device or devices.describe(), **provenance()}
             write_document(self.path / "config.json", {"format": FORMAT, "config": config, **made})
         elif not resume:
             raise UserError(
@@ -152,6 +153,30 @@ class Run:
         write_weights(self.weights_path, params, epoch, dtype)
 
 
+class Unwritten(Run):
+    """The run of a process that leaves files to another one: it has nothing, and keeps nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(Path(os.devnull))
+
+    exists = False
+
+    def append_metrics(self, row: Row) -> None:
+        pass
+
+    def write_metrics(self, rows: Sequence[Row]) -> None:
+        pass
+
+    def save_checkpoint(self, state: Any, epoch: int, rows: Sequence[Row] = ()) -> Path:
+        return self.path
+
+    def checkpoints(self) -> dict[int, Path]:
+        return {}
+
+    def save_milestone(self, params: Any, epoch: int) -> None:
+        pass
+
+
 def _name(epoch: int) -> str:
     return f"epoch-{epoch:05d}.safetensors"
 
@@ -171,15 +196,21 @@ class Opened(NamedTuple):
 
 
 def start_run(
-    experiment: Experiment, agent: str, settings: Settings, out: Path, resume: bool
+    experiment: Experiment,
+    agent: str,
+    settings: Settings,
+    out: Path,
+    resume: bool,
+    spread: devices.Spread = devices.SPREAD,
 ) -> Run:
     """Create the run of one agent on disk, or make sure that it can be continued."""
     settings.make_learner(agent)  # refuses what cannot work before anything is written
+    device = spread.describe(settings.seeds, settings.learner.lanes)
     run, config = Run(out), config_of(experiment, agent, settings)
     if resume and run.exists:
         require_same_run(experiment, run, config)
     else:
-        run.create(config, resume)
+        run.create(config, resume, device)
     return run
 
 

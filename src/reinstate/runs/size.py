@@ -20,6 +20,7 @@ import jax.numpy as jnp
 
 from reinstate.agent import Maker, Network
 from reinstate.analysis.states import evaluate_watched
+from reinstate.devices import SPREAD, Spread
 from reinstate.errors import LARGEST_COUNT, UserError
 from reinstate.evaluation import Condition, Evaluation
 from reinstate.learner import A2C, Learner, a2c_loss
@@ -58,20 +59,39 @@ def require_room(
     candidates: int = 1,
     trained: bool = True,
     judged: bool = False,
+    spread: Spread = SPREAD,
 ) -> None:
     """Refuse settings that no learner can be made of, or that take more memory than there is.
 
     `candidates` is how many sets of rates are trained side by side; `trained` and `judged` say what
-    is to be done with them. Nothing is computed and nothing is written.
+    is to be done with them, and `spread` how devices share it. Nothing is computed and nothing is
+    written.
     """
     _require_counts(settings)
-    copies = settings.seeds * candidates
+    one, copies = _divided(settings, settings.seeds * candidates, spread)
     with shapes_alone():
-        if trained and not _fits(_training(settings, agent, exact=False), copies):
-            parts = _training(settings, agent, exact=True)
+        if trained and not _fits(_training(one, agent, exact=False), copies):
+            parts = _training(one, agent, exact=True)
             require_fits(parts, copies, _options(settings, candidates))
         if judged:
             require_fits(_judging(settings, agent), settings.seeds, _options(settings, None))
+
+
+def _divided(settings: Settings, copies: int, spread: Spread) -> tuple[Settings, int]:
+    """Return settings with one accelerator's part of the lanes, and copies as it has them.
+
+    A host has one memory for all its devices.
+    """
+    lanes = settings.learner.lanes
+    division = spread.divide(copies, lanes)  # refuses what cannot be divided
+    if _one_memory() or (spread == SPREAD and jax.process_count() == 1):
+        return settings, copies
+    one = replace(settings, learner=replace(settings.learner, lanes=lanes // division.over_lanes))
+    return one, division.per_device * memory_there_is()[1]
+
+
+def _one_memory() -> bool:
+    return jax.devices()[0].platform == "cpu"
 
 
 @contextmanager

@@ -12,16 +12,17 @@ import numpy as np
 from jax.experimental import checkify
 
 from reinstate.agent import AGENTS, Maker
-from reinstate.devices import over_seeds
+from reinstate.devices import SPREAD, Spread, over_mesh, over_seeds
 from reinstate.experiments import experiment_names, experiment_of, find_experiment
 from reinstate.experiments.base import Experiment
 from reinstate.files import locked
 from reinstate.learner import EpochMetrics, TrainState
 from reinstate.runs.checkpoints import Row, leaves
 from reinstate.runs.judge import milestone_epochs
-from reinstate.runs.loop import KEEP, RunWork, Stopped, require_kept
+from reinstate.runs.loop import ALONE, KEEP, RunWork, Stopped, require_kept
 from reinstate.runs.progress import Reporter
-from reinstate.runs.run import Run, require_same
+from reinstate.runs.ranks import Alone
+from reinstate.runs.run import Run, Unwritten, require_same
 from reinstate.runs.sinks import require_sinks
 from reinstate.settings import Settings, completed, to_dict
 from reinstate.tasks.base import World
@@ -55,6 +56,8 @@ def train(
     *,
     keep_checkpoints: int = KEEP,
     debug_nans: bool = False,
+    spread: Spread = SPREAD,
+    ranks: Alone = ALONE,
 ) -> Trained:
     """Train all seeds of a run to its end, from its last checkpoint if there is one.
 
@@ -62,16 +65,19 @@ def train(
     another process is training. Without a run, nothing is kept. `track` names sinks
     (`reinstate.runs.sinks`) that show the metrics besides metrics.jsonl. Of checkpoints the newest
     `keep_checkpoints` stay, or all with 0. `debug_nans` finds out where numbers ceased to be.
+    `spread` chooses devices; `ranks` are the processes that train this together.
     """
     require_sinks(track)
     require_kept(keep_checkpoints)
     how: Any = {"checkpoint_every": checkpoint_every, "keep": keep_checkpoints}
-    how["debug_nans"] = debug_nans
+    how |= {"debug_nans": debug_nans, "spread": spread, "ranks": ranks}
+    if not ranks.first:
+        return _trained(AgentWork(agent, settings, Unwritten(), reporter, **how), ())
     if run is None:
         with TemporaryDirectory(prefix="reinstate-") as folder:
             return _trained(AgentWork(agent, settings, Run(Path(folder)), reporter, **how), track)
     with locked(run.path):
-        claim(run, agent, settings)
+        claim(run, agent, settings, spread)
         if run.format == 1:
             how["keep"] = 0  # its early checkpoints are its milestones
         return _trained(AgentWork(agent, settings, run, reporter, **how), track)
@@ -87,7 +93,7 @@ def _trained(work: "AgentWork", track: Sequence[str]) -> Trained:
     return Trained(work.state, work.rows, compile_seconds, train_seconds)
 
 
-def claim(run: Run, agent: str | Maker, settings: Settings) -> None:
+def claim(run: Run, agent: str | Maker, settings: Settings, spread: Spread = SPREAD) -> None:
     """Record what a folder is for, or make sure that it is for this agent and these settings."""
     name = agent if isinstance(agent, str) else AGENTS.name_of(agent) or label_of(agent)
     world = type(settings.task)
@@ -102,7 +108,9 @@ def claim(run: Run, agent: str | Maker, settings: Settings) -> None:
         require_same(run.path, {**saved, "settings": known}, config)
     else:
         settings.make_learner(agent)  # refuses what cannot work before anything is written
-        run.create(config, resume=False)
+        run.create(
+            config, resume=False, device=spread.describe(settings.seeds, settings.learner.lanes)
+        )
 
 
 def _experiment_of(world: type[World], recorded: str) -> str:
@@ -126,6 +134,7 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         reporter: Reporter,
         *,
         debug_nans: bool = False,
+        spread: Spread = SPREAD,
         **how: Any,
     ) -> None:
         self.learner, self.seeds = settings.make_learner(agent), settings.seed_range
@@ -136,12 +145,23 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         )
         self.number = experiment.number if experiment else ".2f"
         self.debug_nans = debug_nans
-        init = partial(over_seeds(self.learner.init, settings.seeds), jnp.array(self.seeds))
+        self.division = spread.divide(settings.seeds, settings.learner.lanes)
+        self.mesh = spread.mesh(self.division)
+        init = partial(self._over_seeds(self.learner.init), jnp.array(self.seeds))
+        how["device"] = spread.describe(settings.seeds, settings.learner.lanes)
         super().__init__(run, reporter, label_of(agent), settings.learner.epochs, init, **how)
 
+    def _over_seeds(self, init: Any) -> Any:
+        """Spread what begins training as training will be; each of several processes makes all."""
+        if self.mesh.is_multi_process:
+            return over_seeds(init, len(self.seeds))
+        return over_mesh(init, len(self.seeds), self.division, self.mesh)
+
     def compile(self, state: TrainState) -> Callable[[TrainState], tuple[TrainState, EpochMetrics]]:
-        train_epoch = over_seeds(self.learner.train_epoch, len(self.seeds))
-        return train_epoch.lower(state).compile()
+        one_seed = partial(self.learner.train_epoch, over_lanes=self.division.over_lanes)
+        train_epoch = over_mesh(one_seed, len(self.seeds), self.division, self.mesh)
+        compiled = train_epoch.lower(jax.eval_shape(lambda: state)).compile()
+        return self.ranks.program(compiled, self.mesh)
 
     def broken(self, metrics: EpochMetrics, new: TrainState, before: TrainState) -> str | None:
         pairs = enumerate(zip(self.seeds, metrics.finite, strict=True))
