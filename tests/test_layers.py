@@ -14,7 +14,7 @@ SOURCE = Path(reinstate.__file__).parent
 ROOMS = """
 errors registry files draws processes tasks memory cell exchange recognition agent rollout learner
 evaluation settings devices baselines analysis choices figures experiments adapters runs omniglot
-report tuning cli torch __init__ __main__
+report sweeps tuning cli torch __init__ __main__
 """.split()  # noqa: SIM905
 
 

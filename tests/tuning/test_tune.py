@@ -311,7 +311,7 @@ class Searched:
         self.at: list[tuple[int, int]] = []
         self.stop_at = 0
 
-    def __call__(self, asked: Asked, *where: Any, command: str) -> dict[str, Any]:
+    def __call__(self, asked: Asked, *where: Any, command: str, crew: Any = None) -> dict[str, Any]:
         settings = asked.settings
         here = (settings.network.hidden_size, settings.learner.lanes)
         self.at.append(here)

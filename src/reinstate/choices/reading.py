@@ -199,6 +199,8 @@ def _read_parquet(path: Path, wanted: Collection[str]) -> Raw:
         with parquet.ParquetFile(path, metadata=metadata, read_dictionary=repeated) as file:
             table = file.read(columns=chosen)
             columns = {name: _encode_arrow(name, table[name], arrow) for name in chosen}
+        if any(len(column.code) != rows for column in columns.values()):
+            raise ValueError(f"it says that it has {rows:,} rows, and has others")
     # Of pyarrow's own errors some are ValueErrors, others KeyErrors; and names may not be UTF-8.
     except (arrow.ArrowException, OSError, ValueError) as error:
         said = one_line(error)

@@ -10,7 +10,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, get_origin
@@ -25,6 +25,7 @@ VERBS = {  # each is a class in the module of its name, imported when it is aske
     "report": "make one HTML page of results and runs",
     "list": "list experiments, agents, memories, sinks and weights",
     "optimum": "compute the best possible reward, memory or not",
+    "sweep": "train and judge many runs, here or on a cluster",
     "tune": "search hyper-parameters, many settings at once",
     "play": "make a page to play against trained agents",
     "watch": "replay episodes of a trained run in the terminal",
@@ -71,15 +72,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
     arguments = [*(sys.argv[1:] if argv is None else argv)]  # `list` is a module here
     spell_unprintable()
-    try:
-        if arguments == ["--version"]:
-            print(_version())
-        else:
-            options = parse(arguments)
-            result = options.do(shlex.join(["reinstate", *arguments]))
-            print(json.dumps(result)) if options.json else options.show(result)
-        sys.stdout.flush()
+    return _status(lambda: _main(arguments))
+
+
+def _main(arguments: list[str]) -> int:
+    if arguments == ["--version"]:
+        print(_version())
         return 0
+    options = parse(arguments)
+
+    def do() -> int:
+        result = options.do(shlex.join(["reinstate", *arguments]))
+        print(json.dumps(result)) if options.json else options.show(result)
+        return 0
+
+    if not getattr(options, "distributed", False):
+        return do()
+    from reinstate.runs.guard import guarded
+
+    return guarded(lambda: _status(do))
+
+
+def _status(work: Callable[[], int]) -> int:
+    """Do work; put what goes wrong on one line, and return the exit status."""
+    try:
+        status = work()
+        sys.stdout.flush()
+        return status
     except SystemExit as stop:  # help was shown
         return int(stop.code or 0)
     except BrokenPipeError:  # the reader (head, less) has seen enough

@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 
 from tyro.conf import Fixed, Positional, Suppress, arg
 
 from reinstate.cli.parsing import Flag, Verb, peek
+from reinstate.devices import Spread
 from reinstate.errors import UserError, require_positive
 from reinstate.experiments import experiment_names, find_experiment
 from reinstate.experiments.base import Experiment
@@ -113,6 +114,10 @@ class Training(OnExperiment[S]):
     """How many of the newest checkpoints are kept, 2 or more; 0 keeps all."""
     debug_nans: Flag = False
     """When numbers are not finite, find out which operation made them so (slow, and only then)."""
+    devices: Annotated[int | None, shown("INT", "all")] = None
+    """How many devices to use, GPUs or parts of the CPU; of each process, if there are several."""
+    shard: Literal["seeds", "lanes", "auto"] = "seeds"
+    """What devices share: seeds, the lanes of each seed, or (auto) lanes where devices are left."""
     track: Annotated[tuple[str, ...], shown("NAME …", "none")] = ()
     """Where metrics go besides metrics.jsonl: tensorboard, wandb; `reinstate list` names all."""
 
@@ -120,12 +125,18 @@ class Training(OnExperiment[S]):
         require_positive(checkpoint_every=self.checkpoint_every)
         require_kept(self.keep_checkpoints)
         require_sinks(self.track)
+        self.spread  # refuses what it cannot be  # noqa: B018
+
+    @property
+    def spread(self) -> Spread:
+        """Return the devices to use, and for what."""
+        return Spread(self.devices, self.shard)
 
     @property
     def how(self) -> dict[str, Any]:
         """Return the options of training, as `reinstate.runs.training.train` takes them."""
         names = ("checkpoint_every", "keep_checkpoints", "debug_nans", "track")
-        return {name: getattr(self, name) for name in names}
+        return {**{name: getattr(self, name) for name in names}, "spread": self.spread}
 
 
 def described(

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -15,6 +15,7 @@ from reinstate.cli.tables import print_table, say, say_next
 from reinstate.errors import UserError
 from reinstate.experiments.base import Experiment
 from reinstate.runs.progress import Reporter
+from reinstate.sweeps.executors import Crew
 from reinstate.tuning.ranges import Candidate
 from reinstate.tuning.search import Asked, Search, ranked, search
 from reinstate.tuning.study import VARIABLE, Study, read_vary, study
@@ -24,12 +25,22 @@ SHOWN = 5  # rows of the table
 TRIALS = {"quick": 16, "paper": 64}  # at once: minutes on two cores, or on an accelerator
 
 
+@dataclass(frozen=True)
+class Rounds(Crew):
+    """Who trains the rounds of a search."""
+
+    executor: Literal["none", "local", "submitit", "ray"] = "none"  # type: ignore[assignment]
+    """Who starts workers, each round of an agent being a job: none, for all in this process; this
+    machine; submitit, for Slurm; or the Ray cluster at RAY_ADDRESS."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tune(OnExperiment[S]):
     """Search learning rate, entropy cost, discount and value cost: many settings at once.
 
       reinstate tune barcode-bandits
       reinstate tune barcode-bandits --agents l2rl epl2rl --trials 16
+      reinstate tune barcode-bandits --rounds 8 --executor submitit --workers 8
       reinstate tune barcode-bandits --optuna 4 --vary hidden_size=25,50 lanes=16,32 --out shapes
 
     A setting's score is the mean reward per episode over the last 10% of training epochs, mean over
@@ -50,6 +61,8 @@ class Tune(OnExperiment[S]):
     vary: Annotated[tuple[str, ...], shown("NAME=A,B …", "none")] = ()
     """What Optuna chooses: hidden_size, lanes, episodes_per_update, optimizer, max_grad_norm."""
 
+    crew: Annotated[Rounds, tyro.conf.arg(name="")] = field(default_factory=Rounds)
+
     def __post_init__(self) -> None:
         if self.optuna < 0:
             raise UserError(f"optuna must be a number of trials, or 0 for none, not {self.optuna}")
@@ -61,14 +74,16 @@ class Tune(OnExperiment[S]):
 
     def do(self, command: str) -> Any:
         vary = read_vary(self.vary)
+        self.crew.require_installed()
+        crew = None if self.crew.executor == "none" else self.crew
         devices.divide_cpu()
         asked = Asked(self.experiment, self.preset, self.agents, self.settings, self.search)
         found: Any
         if vary:
             wanted = Study(self.optuna, vary)
-            found = study(asked, wanted, self.out, Reporter(), command=command)
+            found = study(asked, wanted, self.out, Reporter(), command=command, crew=crew)
         else:
-            found = search(asked, self.out, Reporter(), command=command)
+            found = search(asked, self.out, Reporter(), command=command, crew=crew)
         return {**found, "out": str(self.out)}
 
     def show(self, result: Any) -> None:

@@ -57,10 +57,16 @@ def read_lines(path: Path, inside: Path | None = None) -> list[Any]:
 
 
 def parse(content: bytes) -> Any:
-    """Parse JSON that is not too deep, and whose whole numbers fit 64 bits."""
+    """Parse JSON that is not too deep, with whole numbers of 64 bits and text of whole characters.
+
+    JSON can spell half of a character ("\\ud800"), which could be neither printed nor written.
+    """
     if _depth(content) > DEEPEST:
         raise ValueError(f"it is nested more than {DEEPEST} deep")
-    return json.loads(content.decode("utf-8"), parse_int=_whole)
+    found = json.loads(content.decode("utf-8"), parse_int=_whole)
+    if _HALF.search(content):
+        json.dumps(found, ensure_ascii=False).encode()  # a ValueError if the other half is missing
+    return found
 
 
 def _depth(content: bytes) -> int:
@@ -85,6 +91,7 @@ def _checksum(document: Any) -> str:
     return f"sha256:{hashlib.sha256(plain.encode()).hexdigest()}"
 
 
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # of a pair that spells one character
 _NUMBER = r"\n\s+(?:-?[\d.]+(?:e[-+]?\d+)?|null)"
 # Nothing but a list can look like this: in text, line breaks are escaped.
 _NUMBERS = re.compile(rf"\[{_NUMBER}(?:,{_NUMBER})*\n\s+\]")

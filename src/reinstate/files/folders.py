@@ -25,6 +25,10 @@ MOMENTS = 50  # hundredths of a second until a lock has a name
 INNER = ("checkpoints", "milestones")  # folders within a run that have no lock of their own
 
 
+class InUse(UserError):
+    """A folder that another process holds."""
+
+
 class _Held(NamedTuple):
     descriptor: int
     thread: int
@@ -141,7 +145,7 @@ def sweep_beside(path: Path) -> None:
     """Remove what processes that are dead were writing in the place of one file."""
     for left in leftovers(path.parent):
         found = LEFTOVER.fullmatch(left.name)
-        if found and found[1] == f"{path.name}." and not _is_alive(int(found[2])):
+        if found and found[1] == f"{path.name}." and not is_alive(int(found[2])):
             _remove(left)
 
 
@@ -201,7 +205,7 @@ def _acquire(folder: Path, key: Path) -> int:
         if key in _held or not _lock(descriptor):
             owner = _owner(descriptor)
             os.close(descriptor)
-            raise UserError(
+            raise InUse(
                 f"{folder} is in use by {owner}: wait until that ends, or choose another --out"
             )
         if _is_file(path, descriptor):  # else its last owner removed it in between
@@ -266,7 +270,8 @@ def _is_file(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Tell whether there is a process of this number; where asking would stop it, say yes."""
     if os.name == "nt":
         return True  # asking would stop it
     try:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from reinstate.errors import UserError
 from reinstate.files.folders import beside, is_held, make_parents, require_kept, sweep_beside
@@ -45,6 +45,13 @@ def append_line(path: Path, value: Any) -> None:
     """Add a line of JSON to a file of them. It reaches the disk with the next `flush`."""
     with disk_errors(path), open(path, "ab") as file:  # bytes: the same on every system
         file.write(f"{json.dumps(value)}\n".encode())
+
+
+def open_log(path: Path) -> IO[bytes]:
+    """Open a file for what a process says, after what is there."""
+    with disk_errors(path):
+        make_parents(path)
+        return open(path, "ab")
 
 
 def flush(path: Path) -> None:

@@ -40,8 +40,10 @@ from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.run import require_same
 from reinstate.settings import Settings, require_seed, to_dict
-from reinstate.tuning.batch import TAIL, CandidateBatch, Scores
+from reinstate.sweeps.executors import Crew
+from reinstate.tuning.batch import TAIL, Scores
 from reinstate.tuning.ranges import Candidate, Ranges, as_options, preset_candidate, rates_of
+from reinstate.tuning.rounds import ROUNDS, Round, RoundTrainer, rounds_by_workers
 
 SCORE = (
     f"mean reward per episode over the last {TAIL:.0%} of training epochs, mean over seeds;"
@@ -107,13 +109,20 @@ class Asked(NamedTuple):
         return json.loads(json.dumps(kept))  # as a file gives it back: tuples are lists
 
 
-def search(asked: Asked, out: Path, reporter: Reporter, *, command: str) -> SearchDocument:
-    """Search for the first agent; train the others at the same candidates, to see how they do."""
+def search(
+    asked: Asked, out: Path, reporter: Reporter, *, command: str, crew: Crew | None = None
+) -> SearchDocument:
+    """Search for the first agent; train the others at the same candidates, to see how they do.
+
+    With a crew, each round of an agent is a job of a worker; without, all are of this process.
+    """
     with locked(out):
-        return _search(asked, out, reporter, command)
+        return _search(asked, out, reporter, command, crew)
 
 
-def _search(asked: Asked, out: Path, reporter: Reporter, command: str) -> SearchDocument:
+def _search(
+    asked: Asked, out: Path, reporter: Reporter, command: str, crew: Crew | None
+) -> SearchDocument:
     experiment, preset, agents, settings, how = asked
     asked.require_possible()
     wanted, seconds = asked.identity(), {"compile": 0.0, "train": 0.0}
@@ -122,13 +131,14 @@ def _search(asked: Asked, out: Path, reporter: Reporter, command: str) -> Search
     missing = _missing(document["trials"], agents, how.rounds)
     if not missing:
         reporter.note(f"{out} already holds this search")
-    programs = {agent: CandidateBatch(agent, settings, how.trials) for agent, _ in missing}
+    preset_own = preset_candidate(settings.learner)
+    todo = [Round(agent, number, how.draw(number, preset_own)) for agent, number in missing]
+    found = rounds_by_workers(wanted, todo, out, crew, reporter) if crew else {}
+    train_round = RoundTrainer(settings)
     with signals(reporter) as stop:
-        for agent, number in missing:
-            drawn = how.draw(number, preset_candidate(settings.learner))
-            rates = [rates_of(candidate, settings.learner) for candidate in drawn]
-            label = f"{agent}, round {number + 1}: {how.trials} settings × {settings.seeds} seeds"
-            scores = programs[agent].train(rates, reporter, label, stop)
+        for each in todo:
+            agent, number, drawn = each
+            scores = found[each.name] if crew else train_round(each, reporter, stop)
             _add_round(document, agent, number, drawn, scores)
             known = {"preset": preset, "command": command, **provenance()}
             known |= {"device": devices.describe(), **wanted}
@@ -154,7 +164,8 @@ def earlier(out: Path, wanted: Mapping[str, Any], rows: str) -> dict[str, Any] |
     """
     path = out / "search.json"
     if not path.exists():
-        require_empty(out, "it holds no search; choose another --out")
+        if not (out / ROUNDS).exists():  # of a call that was ended in its first round
+            require_empty(out, "it holds no search; choose another --out")
         return None
     found = read_json(path, out)
     if not isinstance(found, dict) or not isinstance(found.get(rows), list):
@@ -205,7 +216,7 @@ def _missing(trials: list[Trial], agents: Iterable[str], rounds: int) -> list[tu
 
 
 def _add_round(
-    document: SearchDocument, agent: str, number: int, drawn: list[Candidate], scores: Scores
+    document: SearchDocument, agent: str, number: int, drawn: Sequence[Candidate], scores: Scores
 ) -> None:
     """Put what an agent earned in a round into the document."""
     document["seconds"]["compile"] += scores.compile_seconds

@@ -22,6 +22,7 @@ from reinstate.files import locked, write_document
 from reinstate.learner import A2C
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
+from reinstate.sweeps.executors import Crew
 from reinstate.tuning.search import MOST_TRIALS, SCORE, Asked, earlier, search, worth
 
 VARIABLE = {  # name → the part of Settings that has it
@@ -91,7 +92,13 @@ def with_values(asked: Asked, values: Values) -> Asked:
 
 
 def study(
-    asked: Asked, wanted: Study, out: Path, reporter: Reporter, *, command: str
+    asked: Asked,
+    wanted: Study,
+    out: Path,
+    reporter: Reporter,
+    *,
+    command: str,
+    crew: Crew | None = None,
 ) -> StudyDocument:
     """Search at each combination that Optuna proposes; its value is the best reward found there."""
     try:
@@ -100,11 +107,17 @@ def study(
         needed = 'pip install "reinstate[tune]", or leave it out'
         raise UserError(f"--optuna needs Optuna: {needed}") from None
     with locked(out):
-        return _study(optuna, asked, wanted, out, reporter, command)
+        return _study(optuna, asked, wanted, out, reporter, command, crew)
 
 
 def _study(
-    optuna: Any, asked: Asked, wanted: Study, out: Path, reporter: Reporter, command: str
+    optuna: Any,
+    asked: Asked,
+    wanted: Study,
+    out: Path,
+    reporter: Reporter,
+    command: str,
+    crew: Crew | None,
 ) -> StudyDocument:
     for name, choices in wanted.vary.items():
         for choice in choices:
@@ -120,7 +133,8 @@ def _study(
     while values := _next(optuna, wanted, asked.search.seed, document):
         folder = ",".join(f"{name}={value}" for name, value in values.items())
         reporter.note(folder)
-        trial = search(with_values(asked, values), out / folder, reporter, command=command)
+        varied: Any = (with_values(asked, values), out / folder, reporter)
+        trial = search(*varied, command=command, crew=crew)
         _add_trial(document, values, folder, trial)
         write_document(out / "search.json", document)
     return document

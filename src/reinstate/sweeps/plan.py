@@ -1,0 +1,217 @@
+"""What a sweep asks for → runs with stable names: experiments × agents × settings × seeds."""
+
+import hashlib
+import itertools
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reinstate.errors import UserError, nearest, require_not_negative, require_positive
+from reinstate.experiments import find_experiment
+from reinstate.experiments.base import Experiment
+from reinstate.files import read_bytes
+from reinstate.memory import MEMORIES
+from reinstate.runs import size
+from reinstate.settings import Settings, recorded_settings, require_seed, to_dict
+
+MOST_RUNS = 10_000  # that sweep.json can hold
+LARGEST_FILE = 1_000_000  # bytes of a sweep's file
+LONGEST_NAME = 120  # characters of a run's name
+KIND = "memory-kind"  # a setting that has settings of its own
+Value = int | float | bool | str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a sweep asks for."""
+
+    experiments: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()  # of none, those of each experiment
+    preset: str = "quick"
+    seeds: int | None = None  # of none, the preset's
+    first_seed: int | None = None
+    seeds_per_run: int | None = None  # of none, all in one run
+    retries: int = 1
+    settings: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("seeds", "seeds_per_run"):
+            if (value := getattr(self, name)) is not None:
+                require_positive(**{name: value})
+        if self.first_seed is not None:
+            require_seed(self.first_seed, "first_seed")
+        if self.retries:
+            require_not_negative(retries=self.retries)
+
+
+class Job(NamedTuple):
+    """One run of a sweep."""
+
+    name: str
+    experiment: str
+    agent: str
+    preset: str
+    options: Mapping[str, Value]  # what the sweep set, by the names of train's options
+    settings: Mapping[str, Any]  # all, as plain values
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """Read a sweep's TOML file: fields of `Asked`, by name."""
+    try:
+        found = tomllib.loads(read_bytes(path, LARGEST_FILE).decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is no TOML file: {error}") from None
+    known = {each.name: each.type for each in fields(Asked)}
+    asked: dict[str, Any] = {}
+    for key, value in found.items():
+        name = key.replace("-", "_")
+        if name not in known:
+            raise UserError(f"{path}: {nearest('field', name, known)}")
+        asked[name] = _field(name, value, path)
+    return asked
+
+
+def _field(name: str, value: Any, path: Path) -> Any:
+    """Check a field of the file."""
+    if name == "settings":
+        if not isinstance(value, dict):
+            raise UserError(f"{path}: settings must be a table, as in [settings]")
+        return {key: _choices(key, each) for key, each in _flat(value)}
+    if name in ("experiments", "agents"):
+        names = [value] if isinstance(value, str) else value
+        if not (isinstance(names, list) and all(isinstance(each, str) for each in names)):
+            raise UserError(f'{path}: {name} must be a list of names, as in ["epl2rl", "l2rl"]')
+        return tuple(names)
+    kind = str if name == "preset" else int
+    if type(value) is not kind:
+        word = "a name" if kind is str else "a whole number"
+        raise UserError(f"{path}: {name} must be {word}, not {str(value)[:60]!r}")
+    return value
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Give nested tables the names of options: learner.learning-rate."""
+    for key, value in table.items():
+        name = f"{prefix}{key.replace('_', '-')}"
+        if isinstance(value, dict):
+            yield from _flat(value, f"{name}.")
+        else:
+            yield name, value
+
+
+def _choices(name: str, value: Any) -> tuple[Value, ...]:
+    choices = value if isinstance(value, list) else [value]
+    if not all(isinstance(each, int | float | str) for each in choices):
+        raise UserError(f"the setting {name} must be numbers, words, true or false")
+    return tuple(choices)
+
+
+def read_set(words: Sequence[str]) -> dict[str, tuple[Value, ...]]:
+    """Read words such as learner.lanes=16,32 as the choices for each name."""
+    found: dict[str, tuple[Value, ...]] = {}
+    for word in words:
+        name, _, values = word.partition("=")
+        name = name.removeprefix("--").replace("_", "-")
+        if name in found or not (name and values):
+            raise UserError(f"--set takes each name once, as in learner.lanes=16,32, not {word!r}")
+        found[name] = tuple(_read(value) for value in values.split(","))
+    return found
+
+
+def _read(text: str) -> Value:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text.lower(), text)
+
+
+def plan(asked: Asked) -> list[Job]:
+    """List the runs of a sweep; refuse what cannot work, and what would be done twice."""
+    if not asked.experiments:
+        raise UserError(
+            "a sweep needs experiments, as in --experiments barcode-bandits water-maze;"
+            " `reinstate list` has them"
+        )
+    for name, choices in asked.settings.items():
+        if not choices:
+            raise UserError(f"the setting {name} has nothing to choose from: there would be no run")
+    jobs: dict[str, Job] = {}  # by what makes them what they are
+    for name in asked.experiments:
+        for job in _of_experiment(asked, find_experiment(name)):
+            if _identity(job) in jobs:
+                values = "".join(f", {option} {value}" for option, value in job.options.items())
+                raise UserError(
+                    f"two runs would be the same ({job.experiment}, {job.agent}{values}):"
+                    " name each experiment, agent and value once"
+                )
+            jobs[_identity(job)] = job
+            if len(jobs) > MOST_RUNS:
+                raise UserError(f"a sweep has {MOST_RUNS} runs at most: make several of this one")
+    return [*jobs.values()]
+
+
+def _identity(job: Job) -> str:
+    """Return what makes a run what it is, however it was asked for."""
+    return json.dumps([job.experiment, job.agent, job.settings], sort_keys=True)
+
+
+def _of_experiment(asked: Asked, experiment: Experiment) -> Iterator[Job]:
+    agents = asked.agents or experiment.agents
+    for agent, values in itertools.product(agents, itertools.product(*asked.settings.values())):
+        options = dict(zip(asked.settings, values, strict=True))
+        base = settings_with(experiment, asked.preset, options)
+        seeds = base.seeds if asked.seeds is None else asked.seeds
+        first = base.first_seed if asked.first_seed is None else asked.first_seed
+        step = min(asked.seeds_per_run or seeds, seeds)
+        size.require_room(replace(base, seeds=step, first_seed=first), agent, judged=True)
+        for start in range(first, first + seeds, step):
+            count = min(step, first + seeds - start)
+            settings = to_dict(replace(base, seeds=count, first_seed=start))
+            name = _name(asked, experiment.name, agent, options, range(start, start + count))
+            yield Job(name, experiment.name, agent, asked.preset, options, settings)
+
+
+def settings_with(
+    experiment: Experiment, preset: str, options: Mapping[str, Value]
+) -> Settings[Any, Any]:
+    """Return a preset's settings, with some changed by the names of train's options."""
+    base = experiment.preset(preset)
+    if KIND in options:
+        base = replace(base, memory=MEMORIES.find(str(options[KIND]))())
+    values = to_dict(base)
+    known = [name for name, _ in _flat(values) if name not in ("seeds", "first-seed")]
+    for name, value in options.items():
+        if name == KIND:
+            continue
+        if name not in known:
+            own = "set it by --seeds, --first-seed" if "seed" in name else ""
+            raise UserError(own or f"{experiment.name}: {nearest('setting', name, [*known, KIND])}")
+        *parts, last = name.replace("-", "_").split(".")
+        section = values
+        for part in parts:
+            section = section[part]
+        section[last] = value
+    return recorded_settings(experiment.world, values)
+
+
+def _name(
+    asked: Asked, experiment: str, agent: str, options: Mapping[str, Value], seeds: range
+) -> str:
+    """Name a run by what tells it from others, and by a hash of all that was asked of it."""
+    varied = [name for name, choices in asked.settings.items() if len(choices) > 1]
+    short = [name.rpartition(".")[2] for name in varied]
+    shown = [
+        f"{name if short.count(last) > 1 else last}={options[name]}"
+        for name, last in zip(varied, short, strict=True)
+    ]
+    last = f"seed{seeds[0]}" if len(seeds) == 1 else f"seeds{seeds[0]}-{seeds[-1]}"
+    text = re.sub(r"[^\w.=+-]+", "_", "-".join([experiment, agent, *shown, last]))
+    whole = [experiment, agent, asked.preset, sorted(options.items()), list(seeds)]
+    digest = hashlib.sha256(json.dumps(whole).encode()).hexdigest()[:8]
+    return f"{text[:LONGEST_NAME]}-{digest}"
