@@ -51,6 +51,13 @@ def settings_table(where: str, section: str = "task") -> str:
     return recorded.markdown(["setting", "default", "meaning"], rows)
 
 
+def file_block(name: str) -> str:
+    """A file of the repository, whole."""
+    path = ROOT / name
+    kind = {".sh": "bash", ".yaml": "yaml", ".toml": "toml"}.get(path.suffix, "docker")
+    return f"```{kind}\n{path.read_text(encoding='utf-8').rstrip()}\n```"
+
+
 def explained(kind: type) -> dict[str, str]:
     """Field → the string below it, of the class or of one it inherits from."""
     found: dict[str, str] = {}
@@ -69,6 +76,7 @@ MADE: dict[str, Callable[..., str]] = {
     "verbs": verbs_table,
     "commands": command_help.commands,
     "settings": settings_table,
+    "file": file_block,
 }
 
 

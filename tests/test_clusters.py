@@ -1,0 +1,85 @@
+"""Files for clusters, which cannot run here: they parse, and call what exists."""
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from reinstate import cli
+from reinstate.sweeps.plan import Asked, plan, read_file
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "examples/clusters"
+FILES = {path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.iterdir())}
+SCRIPTS = [name for name in FILES if name.endswith(".sh")]
+COMMAND = re.compile(r"(?<![\w/.:-])reinstate ((?:sweep|train|reproduce) [^\n&'#]*)")
+VARIABLE = r"\$(?:\{[^}]+\}|\w+)"
+
+
+def commands_of(text: str) -> list[list[str]]:
+    """The words of every command of ours; what a shell would put in is 1, or 1 of 2 processes."""
+    joined = re.sub(r"\\\n\s*", " ", text)
+    counted = re.sub(rf'(--num-processes "){VARIABLE}', r"\g<1>2", joined)
+    filled = re.sub(VARIABLE, "1", counted)
+    return [shlex.split(line) for line in COMMAND.findall(filled)]
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "sweep.toml"])
+def test_commands_parse(name: str) -> None:
+    found = commands_of(FILES[name])
+    assert found
+    for words in found:
+        cli.parse(words)
+
+
+def test_words_are_found_in_scripts_of_several_lines() -> None:
+    text = (
+        'srun reinstate train x --a "$B" \\\n  --out "${hosts[0]}:2" && echo\n# in reinstate:latest'
+    )
+    assert commands_of(text) == [["train", "x", "--a", "1", "--out", "1:2"]]
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="there is no bash")
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_parse(name: str) -> None:
+    subprocess.run(["bash", "-n", str(FOLDER / name)], check=True)
+
+
+def test_documents_parse() -> None:
+    kinds = {n: yaml.safe_load(text) for n, text in FILES.items() if n.endswith(".yaml")}
+    for name in ("kubernetes-sweep.yaml", "kubernetes-train.yaml"):
+        (jobs,) = kinds[name]["spec"]["replicatedJobs"]
+        pod = jobs["template"]["spec"]["template"]["spec"]
+        assert kinds[name]["kind"] == "JobSet" and pod["restartPolicy"] == "Never"
+        subprocess.run(["bash", "-n", "-c", pod["containers"][0]["args"][0]], check=True)
+    train, sky = kinds["kubernetes-train.yaml"], kinds["skypilot.yaml"]
+    (jobs,) = train["spec"]["replicatedJobs"]
+    first = f"{train['metadata']['name']}-{jobs['name']}-0-0.{train['metadata']['name']}:"
+    words = jobs["template"]["spec"]["template"]["spec"]["containers"][0]["args"][0]
+    assert f"--coordinator {first}" in words
+    assert f"--num-processes {jobs['template']['spec']['completions']} " in words
+    subprocess.run(["bash", "-n", "-c", sky["setup"] + sky["run"]], check=True)
+
+
+def test_the_sweep_of_the_examples_can_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reinstate.runs.size.require_room", lambda *what, **how: None)
+    assert len(plan(Asked(**read_file(FOLDER / "sweep.toml")))) == 12
+
+
+def test_the_image_has_what_building_needs() -> None:
+    copied = re.findall(r"^COPY (.+) \S+$", FILES["Dockerfile"], re.MULTILINE)
+    names = " ".join(copied).split()
+    assert all((ROOT / name).exists() for name in names)
+    assert {"pyproject.toml", "constraints.txt", "hatch_build.py", "src"} <= {*names}
+    assert "--constraint /opt/reinstate/constraints.txt" in FILES["Dockerfile"]
+
+
+def test_every_file_is_on_the_page() -> None:
+    page = (ROOT / "docs/scaling-out.md").read_text(encoding="utf-8")
+    for name, text in FILES.items():
+        assert f"<!-- file: examples/clusters/{name} -->" in page
+        assert text.rstrip() in page, f"{name} has changed: `make tables`"
