@@ -17,6 +17,7 @@ import numpy as np
 from reinstate import registry
 from reinstate.analysis.intervals import over_seeds
 from reinstate.choices.fitted import fit_table
+from reinstate.devices import Division
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.experiments.base import no_baselines, no_checks
 from reinstate.figures.learning import training_curves
@@ -96,7 +97,8 @@ class Learner:
 class Program:
     """In place of a compiled function of one seed: its stand-in for all seeds at once."""
 
-    def __init__(self, function: Any, num_seeds: int = 1, devices: Any = None) -> None:
+    def __init__(self, function: Any, num_seeds: int = 1, *where: Any) -> None:
+        function = getattr(function, "func", function)  # of a `partial`
         self.act, self.num = ACTS.get(function.__name__, function), num_seeds
         owner = getattr(function, "__self__", None)  # a learner, or what has one
         self.offset = getattr(getattr(owner, "learner", owner), "offset", 0)
@@ -219,7 +221,7 @@ STAND_INS: dict[str, Any] = {
     "reinstate.settings:Settings:make_learner": lambda self, agent: Learner(self, agent),
     "reinstate.runs.size:require_room": lambda *what, **how: None,
     "reinstate.omniglot.size:require_room": lambda settings: None,
-    "reinstate.devices:divide_cpu": lambda: None,
+    "reinstate.devices:divide_cpu": lambda *_: None,
     "reinstate.devices:describe": _describe,
     "reinstate.omniglot.pretraining:describe": _describe,
     "reinstate.runs.loop:jax": _JAX,
@@ -227,9 +229,13 @@ STAND_INS: dict[str, Any] = {
     "reinstate.runs.judge:jnp": np,
     "reinstate.runs.training:jnp": np,
     "reinstate.tuning.batch:jnp": np,
-    "reinstate.runs.checkpoints:_typed": lambda array, leaf: array,
+    "reinstate.runs.checkpoints:typed": lambda array, leaf: array,
     "reinstate.devices:over_seeds": Program,
-    "reinstate.runs.training:over_seeds": Program,
+    "reinstate.devices:Spread:divide": lambda self, seeds, lanes: Division(1, seeds),
+    "reinstate.devices:Spread:describe": lambda self, seeds, lanes: _describe(),
+    "reinstate.devices:Spread:mesh": lambda self, division: SimpleNamespace(is_multi_process=False),
+    "reinstate.runs.training:jax": _JAX,
+    "reinstate.runs.training:over_mesh": Program,
     "reinstate.tuning.batch:over_seeds": Program,
     "reinstate.runs.judge:Evaluator:record": _record,
     "reinstate.runs.judge:Evaluator:scores": _scores,

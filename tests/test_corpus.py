@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from reinstate import registry
+from reinstate import devices, registry
 from reinstate.analysis.results import read_results
 from reinstate.analysis.verdicts import Region, judge_mean
 from reinstate.choices.tables import read_choices
@@ -411,3 +411,27 @@ def test_rows_that_are_none_are_not_drawn() -> None:
 def test_an_endless_name_is_cut() -> None:
     message = refusal(lambda: registry.Registry("agent", {"a": object}).find("x\n" * LONG))
     assert "unknown agent" in message
+
+
+def test_text_of_half_a_character(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text('{"name": "\\ud83d\\ude00"}')
+    assert read_json(path) == {"name": "\U0001f600"}
+    path.write_text('{"name": "\\ud800"}')
+    assert "cannot be read" in refusal(lambda: read_json(path))
+
+
+@pytest.mark.parametrize("recorded", [True, ["cpu × 4"], 4])
+def test_devices_that_are_no_text(recorded: Any) -> None:
+    assert devices.elsewhere(recorded, num_seeds=2) is None
+
+
+def test_a_table_that_miscounts_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = pytest.importorskip("pyarrow")
+    path = tmp_path / "choices.parquet"
+    columns = {name: [0, 1, 1] for name in ("participant", "action", "state", "reward")}
+    parquet.write_table(arrow.table(columns), path)
+    short = arrow.table({name: values[:2] for name, values in columns.items()})
+    monkeypatch.setattr(parquet.ParquetFile, "read", lambda *_, **__: short)
+    assert "says that it has 3 rows" in refusal(lambda: read_choices(path))

@@ -3,6 +3,7 @@
 kills      kills, full disks and several writers at every file operation and at random moments
 fuzz       damaged and hostile files, for everything that reads one
 settings   random settings with extremes, of every experiment
+sweeps     a sweep of many runs, killed again and again: each is done, and done once
 long_runs  thousands of epochs: memory, file handles, time left
 
 None of it is part of the tests, which do a minute's worth of the same. Each is a command of its

@@ -13,6 +13,8 @@ PROGRAMS = {  # name → what makes it a full run
     "fuzz": ("--cases", "100000"),
     "settings": ("--cases", "5000"),
     "long_runs": (),
+    "sweeps": (),
+    "ranks": (),
 }
 
 

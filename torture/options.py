@@ -20,6 +20,7 @@ from reinstate.tuning.study import VARIABLE
 MOST = 6  # options of one line
 EXTREME = 0.25  # share of values that are
 NOT_ASKED = ("name", "out", "preset", "memory_kind", "track", "images", "download", "json", "vary")
+AMONG_OTHERS = ("distributed", "coordinator", "num_processes", "process_id")  # who would be awaited
 UNPREFIXED = ("settings", "search")  # whose options have no name before theirs
 WHOLE = [0, -1, 1, 2, 1000, 10**6, 10**9, 2**31 - 1, 2**31, 2**32, 2**63, 10**30, -(2**31)]
 REAL = [0.0, -1.0, 1.0, -1e-30, 1e-30, 1e-45, 5e-324, 1e10, 1e30, 3e38, 4e38, 1e308]
@@ -97,7 +98,7 @@ def options_of(settings: Any, prefix: str = "") -> Iterator[Option]:
     hints = get_type_hints(type(settings))
     for field in fields(settings):
         value, kind = getattr(settings, field.name), hints[field.name]
-        if field.name in NOT_ASKED or isinstance(value, Path):
+        if field.name in NOT_ASKED + AMONG_OTHERS or isinstance(value, Path):
             continue
         name = field.name.replace("_", "-")
         if is_dataclass(value):

@@ -277,5 +277,14 @@ READERS: Mapping[str, Reader] = {
     "rejudge inputs": Reader(
         "inputs", ("inputs.json",), verb("rejudge inputs.json"), ("inputs.json",)
     ),
+    "report of inputs": Reader(
+        "inputs", ("inputs.json",), verb("report inputs.json"), ("report.html",)
+    ),
+    "report of a folder": Reader(
+        "inputs", ("*.json", "*/*.json"), verb("report ."), ("report.html",)
+    ),
+    "report of a card": Reader(
+        "embedder", ("out/card.json",), verb("report out"), ("report.html",)
+    ),
     "verdicts of summaries": Reader("summary", ("out/summary.json",), verb("verdicts out out")),
 }

@@ -44,7 +44,7 @@ STOPS = {  # where computing begins
     "reinstate.cli.train": "start_run",
     "reinstate.cli.reproduce": "reproduce",
     "reinstate.report.whole_paper": "reproduce",
-    "reinstate.tuning.search": "CandidateBatch",
+    "reinstate.tuning.rounds": "CandidateBatch",
     "reinstate.cli.pretrain": "load_drawings",
 }
 
@@ -89,7 +89,7 @@ def install() -> None:
         setattr(import_module(module), name, begin)
     Evaluator.load = begin  # type: ignore[method-assign,assignment]
     cli.parse = remember
-    devices.divide_cpu = lambda: None  # JAX runs already
+    devices.divide_cpu = lambda *_: None  # JAX runs already
 
 
 def run(number: int, words: list[str], random: Random) -> Case:

@@ -10,6 +10,7 @@ from typing import Any
 
 import cell_tables
 import recognition_tables
+import scaling_tables
 import simulated
 import torture_tables
 from readme_tables import SUMMARIES, TABLES, agreement, claims_of
@@ -219,6 +220,10 @@ MADE: dict[str, Callable[..., str]] = {
     "kills": lambda document: markdown(*torture_tables.kills(document)),
     "disturbances": lambda document: markdown(*torture_tables.disturbances(document)),
     "readers": lambda document: markdown(*torture_tables.readers(document)),
+    "long-runs": lambda document: markdown(*torture_tables.long_runs(document)),
+    "scaling": lambda document: markdown(*scaling_tables.grown(document)),
+    "scaling-model": lambda document: markdown(*scaling_tables.modelled(document)),
+    "scaling-expected": lambda document: markdown(*scaling_tables.expected(document)),
     "cell-sizes": lambda document: markdown(*cell_tables.sizes(document)),
     "cell-clips": lambda document: markdown(*cell_tables.clips(document)),
     "cell-variants": lambda document: markdown(*cell_tables.variants(document)),

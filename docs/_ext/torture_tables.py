@@ -38,3 +38,23 @@ def readers(document: dict[str, Any]) -> Table:
     total = document["ended"]
     rows.append(["*all*", *(f"{total[n]:,}" for n in ("accepted", "refused", "failed"))])
     return ["reader", "accepted", "refused in one line", "anything else"], rows
+
+
+def long_runs(document: dict[str, Any]) -> Table:
+    """Show what grew after the warm-up, and how wrong the time said to be left was."""
+    rows = []
+    for run in document["runs"]:
+        first, last = run["samples"][0], run["samples"][-1]
+        errors = [abs(error) for error in run["time_left_errors"].values()]
+        rows.append(
+            [
+                f"`{run['run']}`",
+                f"{run['steps']:,}",
+                f"{run['grown_bytes'] / 1e6:+.1f} MB",
+                f"{last['arrays']:,}",
+                f"{first['files']} → {last['files']}",
+                f"{max(errors):.0%}" if errors else "–",
+            ]
+        )
+    header = ["run", "epochs or rounds", "host memory", "arrays on devices", "open files"]
+    return [*header, "time left, at most off by"], rows
