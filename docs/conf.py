@@ -16,12 +16,14 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
+    "accessible",
     "captions",
     "docstrings",
     "formulas",
     "results",
 ]
-exclude_patterns = ["_build", "_ext", "jupyter_execute"]
+exclude_patterns = ["_build", "_ext", "_templates", "jupyter_execute"]
+templates_path = ["_templates"]
 
 html_theme = "furo"
 html_title = "reinstate"

@@ -11,7 +11,7 @@
 # the state that paid is *model-based*. In the episodic version some choices come with a cue, which
 # brings back one earlier episode. So there are four strategies:
 #
-# |  | looks at the previous episode | looks at the cued episode |
+# | strategy | looks at the previous episode | looks at the cued episode |
 # |---|---|---|
 # | model-free | IMF | EMF |
 # | model-based | IMB | EMB |
