@@ -4,11 +4,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-from reinstate import devices
 from reinstate.analysis.results import Scores
 from reinstate.choices.columns import PARQUET
 from reinstate.choices.model import from_record
-from reinstate.cli.shared import NewFile, RunFolder, Verb, shown
+from reinstate.cli.shared import Computing, NewFile, RunFolder, shown
 from reinstate.cli.tables import print_agents, say, say_next
 from reinstate.errors import UserError
 from reinstate.files import require_new, write_document
@@ -25,7 +24,7 @@ OwnInt = Annotated[int | None, shown("INT", "the run's own")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(Verb):
+class Evaluate(Computing):
     """Judge a trained run on fresh tasks, with frozen weights.
 
     The verdict goes to RUN/evaluation.json. With other --epochs, --seed or --checkpoint than the
@@ -60,7 +59,7 @@ class Evaluate(Verb):
             if path := getattr(self, name):
                 require_new(path, f"--{name}")
         self._check_choices(settings)
-        devices.divide_cpu()
+        self.start()
         size.require_room(settings, agent, trained=False, judged=True)
         evaluator = Evaluator(experiment, agent, settings)
         state, is_own = evaluator.load(run, self.checkpoint), self._is_own(own)

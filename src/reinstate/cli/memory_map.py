@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 import jax
 
-from reinstate import devices
 from reinstate.analysis.memory_map import memory_map, recorded, stored_states
 from reinstate.analysis.unit_gates import unit_gates
 from reinstate.cli.parsing import Flag
-from reinstate.cli.shared import RunFolder, Verb, shown
+from reinstate.cli.shared import Computing, RunFolder, shown
 from reinstate.cli.tables import say
 from reinstate.errors import UserError, require_positive
 from reinstate.experiments.base import Experiment
@@ -31,7 +30,7 @@ Said = tuple[Experiment, str, str]  # of what, by which agent, and the command
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemoryMap(Verb):
+class MemoryMap(Computing):
     """Draw what a trained run's memory holds, after 1, 2, 3 and 10 exposures.
 
     An agent plays fresh epochs with frozen weights. Each point is a state that it stored; points
@@ -78,7 +77,7 @@ class MemoryMap(Verb):
         if seed not in seeds:
             raise UserError(f"{self.run} has the seeds {seeds}, not {seed}")
         require_new(self.file, "--out")
-        devices.divide_cpu()
+        self.start()
         evaluator = Evaluator(experiment, agent, settings)
         if not evaluator.learner.remembers:
             raise UserError(f"{self.run} is a run of {agent}, which has no memory to draw")

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from reinstate import devices
 from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import Results, Summary
 from reinstate.analysis.verdicts import count_verdicts, in_words
-from reinstate.cli.shared import Names, S, Training, Verb, shown
+from reinstate.cli.shared import Computing, Names, S, Training, shown
 from reinstate.cli.tables import (
     PER_EPISODE,
     print_agents,
@@ -47,7 +46,7 @@ class Reproduce(Training[S]):
 
     def do(self, command: str) -> Results:
         _require_names("--agents", self.agents)
-        devices.divide_cpu(self.devices)
+        self.start(self.devices)
         for agent in self.agents:
             size.require_room(self.settings, agent, judged=True, spread=self.spread)
         require_report(self._page)
@@ -86,7 +85,7 @@ class Reproduce(Training[S]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class All(Verb):
+class All(Computing):
     """Reproduce every experiment of the paper with its preset, and make one report of them.
 
     Each goes to OUT/EXPERIMENT, as if it had been reproduced alone; then OUT/report.html shows all
@@ -110,7 +109,7 @@ class All(Verb):
 
     def do(self, command: str) -> Summary:
         _require_names("--experiments", self.experiments)
-        devices.divide_cpu()
+        self.start()
         what = (self.experiments, self.preset, self.out, Reporter())
         return reproduce_all(*what, command=command, seeds=self.seeds, first_seed=self.first_seed)
 

@@ -8,12 +8,14 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 
 from tyro.conf import Fixed, Positional, Suppress, arg
 
+from reinstate import devices
 from reinstate.cli.parsing import Flag, Verb, peek
 from reinstate.devices import Spread
 from reinstate.errors import UserError, require_positive
 from reinstate.experiments import experiment_names, find_experiment
 from reinstate.experiments.base import Experiment
 from reinstate.memory import MEMORIES
+from reinstate.runs import compile_cache
 from reinstate.runs.loop import require_kept
 from reinstate.runs.sinks import require_sinks
 from reinstate.settings import Settings
@@ -30,6 +32,21 @@ def shown(metavar: str, default: str | None = None) -> Any:
 Names = Annotated[tuple[str, ...], shown("NAME …")]
 NewFile = Annotated[Path | None, shown("FILE", "")]
 RunFolder = Annotated[Path, Positional, shown("RUN")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Computing(Verb):
+    """A verb that compiles programs and runs them."""
+
+    no_compile_cache: Flag = False
+    """Neither read nor keep compiled programs in the user's cache folder."""
+
+    def start(self, number: int | None = None) -> None:
+        """Set JAX up, with so many devices where it has only a CPU, before anything touches it."""
+        if self.no_compile_cache:
+            compile_cache.switch_off()
+        devices.divide_cpu(number)
+        compile_cache.enable()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +83,7 @@ class OnTask(Verb):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnExperiment(OnTask, Generic[S]):
+class OnExperiment(OnTask, Computing, Generic[S]):
     """A verb on an experiment with all its settings; their defaults depend on the preset."""
 
     settings: Annotated[S, arg(name="")]

@@ -58,7 +58,7 @@ class Train(Training[S]):
         return Address(self.coordinator, self.num_processes, self.process_id)
 
     def do(self, command: str) -> Any:
-        devices.divide_cpu(self.devices)
+        self.start(self.devices)
         with joined(self._address if self.distributed else None, self._about) as ranks:
             size.require_room(self.settings, self.agent, spread=self.spread)
             how = {**self.how, "ranks": ranks}

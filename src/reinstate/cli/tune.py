@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from reinstate import devices
 from reinstate.analysis.searches import Score, SearchDocument, Standing, StudyDocument
 from reinstate.cli.shared import OnExperiment, S, shown
 from reinstate.cli.tables import print_table, say, say_next
@@ -76,7 +75,7 @@ class Tune(OnExperiment[S]):
         vary = read_vary(self.vary)
         self.crew.require_installed()
         crew = None if self.crew.executor == "none" else self.crew
-        devices.divide_cpu()
+        self.start()
         asked = Asked(self.experiment, self.preset, self.agents, self.settings, self.search)
         found: Any
         if vary:

@@ -16,7 +16,7 @@ from reinstate.experiments import find_experiment
 from reinstate.figures import pulls, replay
 from reinstate.figures.replay_svg import animated_svg
 from reinstate.files import require_new, write_atomically
-from reinstate.runs import size
+from reinstate.runs import compile_cache, size
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Opened, Run, open_run
@@ -81,6 +81,7 @@ class Watch:
         if self.svg:
             require_new(self.svg, "--svg")
         devices.divide_cpu()
+        compile_cache.enable()
         few = _few(settings)
         size.require_room(few, agent, trained=False, judged=True)
         record = self._play(Evaluator(experiment, agent, few), run, agent)

@@ -14,6 +14,7 @@ from reinstate.analysis.results import Scores
 from reinstate.experiments import find_experiment
 from reinstate.figures.numbers import at
 from reinstate.files import locked, read_json, write_document
+from reinstate.runs import compile_cache
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run, start_run
@@ -89,6 +90,7 @@ def open_queue(folder: Path, retries: int) -> tuple[Queue, Do]:
     from reinstate.sweeps.sweep import read_jobs
 
     devices.divide_cpu()
+    compile_cache.enable()
     jobs = {job.name: job for job in read_jobs(folder)}
 
     def do(name: str, reporter: Reporter) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from reinstate.analysis.documents import checked
 from reinstate.errors import UserError
 from reinstate.experiments import find_experiment
 from reinstate.files import read_json, write_document
+from reinstate.runs import compile_cache
 from reinstate.runs.loop import signals
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import require_same
@@ -117,6 +118,7 @@ def _read(folder: Path) -> RoundsDocument:
 def open_queue(folder: Path, retries: int) -> tuple[Queue, Do]:
     """Return the rounds of the search in a folder, and how one is done."""
     devices.divide_cpu()
+    compile_cache.enable()
     found = _read(folder)
     experiment = find_experiment(str(found["search"].get("experiment")))
     trainer = RoundTrainer(recorded_settings(experiment.world, found["search"].get("settings")))
