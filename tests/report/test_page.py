@@ -84,7 +84,7 @@ def test_every_chart_has_title_description_and_a_table_of_its_data(page: Element
 
 
 def test_every_table_scrolls_in_a_box_that_has_a_name(page: Element) -> None:
-    boxes = page.all("div", class_="scroll", role="region", tabindex="0")
+    boxes = page.all("div", class_="scroll", role="group", tabindex="0")
     assert len(boxes) == len(page.all("table"))
     assert all(box.attributes["aria-label"] == box.one("caption").text for box in boxes)
 

@@ -68,7 +68,8 @@ def table(
         *(tag("tbody", *rows) for rows in bodies if rows),
         class_=class_,
     )
-    return tag("div", made, class_="scroll", role="region", aria_label=label, tabindex=0)
+    # A group and not a region: a page has too many tables for each to be a landmark of it.
+    return tag("div", made, class_="scroll", role="group", aria_label=label, tabindex=0)
 
 
 def row(first: object, *cells: object, **attributes: object) -> Markup:
