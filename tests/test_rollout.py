@@ -146,7 +146,7 @@ def test_gradients_through_storage_are_those_of_the_first_episode_s_state() -> N
         def logits_of_second(params: Any) -> tuple[Array, Step]:
             agent = eqx.combine(params, static)
             asked = {"through_storage": True} if through else {}
-            _, (steps, _) = play(WORLD, agent, DICTIONARY, a_life(agent), tasks, key, **asked)
+            _, (steps, *_) = play(WORLD, agent, DICTIONARY, a_life(agent), tasks, key, **asked)
             return jnp.sum(steps.logits[1] * weigh), steps
 
         return jax.grad(logits_of_second, has_aux=True)(params)

@@ -61,12 +61,23 @@ class Decision(NamedTuple):
     report: Mapping[str, Array] = {}  # to be recorded by name, such as gates
 
 
+class Inputs(NamedTuple):
+    """What a player is shown on one step, besides what its memory returns."""
+
+    features: Array  # (observation_size,)
+    context: Array  # (context_size,)
+    last_action: Array  # () −1 on the first step of an episode
+    last_reward: Array  # ()
+
+
 class Player(Protocol):
     """Whoever can play: an agent, a bandit algorithm, a program of yours.
 
     It may also have `recall(found)`, which turns what the memory found into what it wants to have
     of it, any tree of arrays, in place of c_ep; and `recalls_once`: if true, that comes back only
-    on the step that first shows its context in an episode, and zeros on later ones.
+    on the step that first shows its context in an episode, and zeros on later ones. If
+    `told_contexts` is true, its memory is keyed by which context it is, not by how it looks. With
+    `unroll(inputs, state)`, many steps at once, it learns as `reinstate.recompute` says.
     """
 
     @property

@@ -71,7 +71,7 @@ def evaluate_in(condition: Condition, player: Player, settings: Evaluation, seed
     keys = jax.random.split(play_key, settings.epochs)
     start = start_lanes(world, player, memory, settings.epochs)
     run = partial(play, world, player, memory, recall=recall)
-    after, (steps, outcome) = jax.vmap(run)(start, tasks, keys)
+    after, (steps, outcome, *_) = jax.vmap(run)(start, tasks, keys)
     return Record(
         tasks.context_id,
         tasks.exposure,

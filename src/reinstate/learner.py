@@ -24,7 +24,8 @@ from reinstate.errors import (
     require_within,
 )
 from reinstate.memory import Memory
-from reinstate.rollout import EpochState, Step, play, start_lanes
+from reinstate.recompute import play_to_learn
+from reinstate.rollout import EpochState, Step, start_lanes
 from reinstate.tasks.base import World
 
 LANES = "lanes"  # the axis of devices that share the lanes of a seed
@@ -259,7 +260,7 @@ class Learner:
             # gradients.
             start = _choose(first, agent.initial_state(), before.player)
             run = partial(
-                play,
+                play_to_learn,
                 self.world,
                 agent,
                 self.memory,

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate import draws
-from reinstate.agent import Decision, Player
+from reinstate.agent import Decision, Inputs, Player
 from reinstate.memory import Memory
 from reinstate.tasks.base import World
 
@@ -30,11 +30,13 @@ class Step(NamedTuple):
     retrieved: Array  # () the epoch's episode whose state came back; −1: none
     trace: Any  # what the world tells analyses of the step
     played: Any = None  # () false after an episode's early end; None: all episodes are as long
+    inputs: Any = None  # what the player was shown, if it is to `unroll` it
 
 
 class Episode(NamedTuple):
     steps: Step  # (steps, …)
     outcome: dict[str, Array]  # the report at the step that sees the last reward
+    inputs: Any = None  # what the player was shown at that step, if it is to `unroll` it
 
 
 class EpochState(NamedTuple):
@@ -111,7 +113,8 @@ def play_episode(
     """Play one episode; only the memory reaches it from earlier ones, unless the player does."""
     task = world.update_task(state.history, task)
     contexts = world.contexts(task)  # (shown, context_size)
-    recalled, contents = _read(player, memory, state.memory, contexts)
+    memory_keys = _memory_keys(world, player, task, contexts)
+    recalled, contents = _read(player, memory, state.memory, memory_keys)
     recalled = recalled._replace(c_ep=jax.tree.map(lambda x: recall * x, recalled.c_ep))
     exposure = _Exposure(world, player, task, contexts, recalled)
     reset_key, action_key, steps_key = jax.random.split(key, 3)
@@ -125,14 +128,14 @@ def play_episode(
     now, steps = jax.lax.scan(exposure.step, now, chance, unroll=unroll)
     # The last reward reaches the cell only as the next step's input: without one more step the
     # stored state would lack it.
-    after, decision, _ = exposure.sense(now)
-    keys = [contexts[row] for row in world.keys_to_store(task, now.task)]
+    after, decision, _, inputs = exposure.sense(now)
+    keys = [memory_keys[row] for row in world.keys_to_store(task, now.task)]
     state = EpochState(
         _write(player, memory, contents, keys, after.player, through_storage),
         after.player if player.outlives_episodes else state.player,
         world.update_history(state.history, task, now.task),
     )
-    return state, Episode(steps, _means(decision))
+    return state, Episode(steps, _means(decision), inputs)
 
 
 class _Exposure(NamedTuple):
@@ -144,7 +147,7 @@ class _Exposure(NamedTuple):
     contexts: Array  # (shown, context_size)
     recalled: _Recalled
 
-    def sense(self, now: _StepState) -> tuple[_StepState, Decision, _Recalled]:
+    def sense(self, now: _StepState) -> tuple[_StepState, Decision, _Recalled, Inputs | None]:
         """Show the player where it is, and what comes back of the context on show."""
         shown = self.world.observe(self.task, now.task)
         row, distance, written = shown.context, self.recalled.distance, self.recalled.written
@@ -155,9 +158,10 @@ class _Exposure(NamedTuple):
             c_ep, jnp.where(row < 0, jnp.inf, distance[row]), jnp.where(row < 0, 0, written[row])
         )
         seen = None if now.seen is None else now.seen.at[row].set(now.seen[row] | (row >= 0))
-        last = now.action, now.reward
-        after, decision = self.player(shown.features, context, *last, c_ep, now.player)
-        return now._replace(player=after, seen=seen), decision, found
+        inputs = Inputs(shown.features, context, now.action, now.reward)
+        after, decision = self.player(*inputs, c_ep, now.player)
+        kept = inputs if unrolls(self.player) else None
+        return now._replace(player=after, seen=seen), decision, found, kept
 
     def step(self, now: _StepState, chance: tuple[Array, Array]) -> tuple[_StepState, Step]:
         """Let the player act, and the world answer, unless the episode is over."""
@@ -177,7 +181,7 @@ class _Exposure(NamedTuple):
     def act(self, now: _StepState, chance: tuple[Array, Array]) -> tuple[_StepState, Step]:
         """Let the player act, and the world answer."""
         world, task, (gumbel, step_key) = self.world, self.task, chance
-        after, decision, found = self.sense(now)
+        after, decision, found, inputs = self.sense(now)
         # A draw from the softmax of the logits.
         action = jnp.argmax(decision.logits + gumbel).astype(jnp.int32)
         expected = world.expected_rewards(task, now.task)
@@ -193,6 +197,7 @@ class _Exposure(NamedTuple):
             found.distance,
             (found.written - 1) // world.writes_per_episode,
             world.trace(task, now.task),
+            inputs=inputs,
         )
         return after._replace(task=task_state, action=action, reward=reward), taken
 
@@ -200,6 +205,19 @@ class _Exposure(NamedTuple):
 def recalls_once(player: Player) -> bool:
     """Tell whether memories come back to a player only when their context is first shown."""
     return getattr(player, "recalls_once", False)
+
+
+def unrolls(player: Player) -> bool:
+    """Tell whether a player can take the steps of an epoch at once: see `reinstate.recompute`."""
+    return player.outlives_episodes and not player.remembers and hasattr(player, "unroll")
+
+
+def _memory_keys(world: World, player: Player, task: Any, contexts: Array) -> Array:
+    """Return the keys of the contexts on show: as they look, or which they are, (shown, size)."""
+    if not getattr(player, "told_contexts", False):
+        return contexts
+    ids = world.context_ids(task).astype(contexts.dtype)
+    return jnp.broadcast_to(1 + ids[:, None], contexts.shape)
 
 
 def _means(decision: Decision) -> dict[str, Array]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from reinstate import rivals  # noqa: F401  (registers them)
 from reinstate.agent import AGENTS, Maker, Network
 from reinstate.errors import LARGEST_COUNT, UserError, brief, one_line, require_positive
 from reinstate.evaluation import Evaluation

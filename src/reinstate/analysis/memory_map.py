@@ -127,7 +127,7 @@ def stored_states(
     def play_epoch(task_key: Array, play_key: Array) -> Any:
         tasks: Any = world.sample_epoch(task_key)
         start = start_epoch(world, player, logged)
-        after, (steps, _) = play(world, player, logged, start, tasks, play_key, recall=recall)
+        after, (steps, *_) = play(world, player, logged, start, tasks, play_key, recall=recall)
         states = after.memory.values[::writes]  # an episode stores the same one under all its keys
         return states, tasks.exposure, tasks.context_id, steps.trace
 

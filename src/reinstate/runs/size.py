@@ -25,7 +25,8 @@ from reinstate.errors import LARGEST_COUNT, UserError
 from reinstate.evaluation import Condition, Evaluation
 from reinstate.learner import A2C, Learner, a2c_loss
 from reinstate.memory import DND
-from reinstate.rollout import play, start_lanes
+from reinstate.recompute import play_to_learn
+from reinstate.rollout import start_lanes
 from reinstate.settings import Settings
 from reinstate.tasks.base import World
 
@@ -216,7 +217,7 @@ def _kept_steps(learner: Learner, state: Any, start: Any, tasks: Any) -> int:
         keys = jax.random.split(key, how.lanes)
 
         def loss(params: Any) -> tuple[Any, Any]:
-            run = partial(play, learner.world, learner.agent(params), learner.memory)
+            run = partial(play_to_learn, learner.world, learner.agent(params), learner.memory)
             run = partial(run, through_storage=how.through_storage)
             _, played = jax.vmap(run)(start, segment, keys)
             return a2c_loss(played.steps, learner.rates, jnp.zeros(()))[0], played

@@ -1,0 +1,65 @@
+"""Rivals of episodic reinstatement: agents whose memory lasts an epoch, one file per kind.
+
+Those named after their kind alone have as many weights as epL2RL, or nearly; the others have a
+width of their own. Importing this package registers them.
+"""
+
+from collections.abc import Mapping
+
+from reinstate.agent import Maker
+from reinstate.registry import register
+from reinstate.rivals.deltanet import DeltaNetMaker
+from reinstate.rivals.hcam import HCAMMaker
+from reinstate.rivals.lru import LRUMaker
+from reinstate.rivals.oracle import OracleMaker
+from reinstate.rivals.recurrent import RecurrentMaker
+from reinstate.rivals.transformer import TransformerMaker
+
+EQUAL: Mapping[str, Maker] = {
+    "epl2rl-oracle": OracleMaker(
+        "episodic LSTM handed its own context's newest state: no error of retrieval",
+        "epL2RL, oracle recall",
+        "#17697A",
+    ),
+    "lstm-epoch": RecurrentMaker(
+        "LSTM that sees the context and is carried through the epoch", "LSTM, epoch", "#B3541E"
+    ),
+    "gru-epoch": RecurrentMaker(
+        "GRU that sees the context and is carried through the epoch",
+        "GRU, epoch",
+        "#8C6D1F",
+        cell="gru",
+    ),
+    "lru": LRUMaker("linear recurrent units, 2 layers, through the epoch", "LRU", "#5B7F2B"),
+    "deltanet": DeltaNetMaker(
+        "matrix states written by the delta rule, 2 layers, through the epoch",
+        "DeltaNet",
+        "#B0307A",
+    ),
+    "transformer": TransformerMaker(
+        "causal transformer over the whole epoch, 2 layers, 4 heads", "Transformer", "#6A3FA0"
+    ),
+    "hcam": HCAMMaker(
+        "attention to the 4 earlier episodes that matter most (HCAM)", "HCAM", "#3B5BA9"
+    ),
+}
+
+WIDE: Mapping[str, Maker] = {
+    "lstm-epoch-256": RecurrentMaker(
+        "lstm-epoch of 256 units", "LSTM, epoch, 256", "#7A3412", width=256
+    ),
+    "gru-epoch-256": RecurrentMaker(
+        "gru-epoch of 256 units", "GRU, epoch, 256", "#5E4813", width=256, cell="gru"
+    ),
+    "lru-128": LRUMaker("lru of width 128", "LRU, 128", "#3A541A", width=128),
+    "deltanet-128": DeltaNetMaker("deltanet of width 128", "DeltaNet, 128", "#741D50", width=128),
+    "transformer-128": TransformerMaker(
+        "transformer of width 128", "Transformer, 128", "#43246B", width=128
+    ),
+    "hcam-128": HCAMMaker("hcam of width 128", "HCAM, 128", "#243A70", width=128),
+}
+
+RIVALS: Mapping[str, Maker] = {**EQUAL, **WIDE}
+
+for _name, _maker in RIVALS.items():
+    register("agent", _name, _maker)

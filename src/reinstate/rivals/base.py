@@ -1,0 +1,181 @@
+"""What rivals share: inputs, heads, and how a maker chooses their size.
+
+A rival is a memory of the whole epoch between the same inputs and the same heads: its `Core`.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from reinstate.agent import AGENTS, Decision, Inputs, Network
+from reinstate.errors import require_not_negative, require_positive
+from reinstate.tasks.base import World
+
+
+class Core(eqx.Module):
+    """What turns inputs into outputs and lasts an epoch; for one lane."""
+
+    @abstractmethod
+    def initial_state(self) -> Any:
+        """Return the state in which an epoch starts, any tree of arrays."""
+
+    @abstractmethod
+    def __call__(self, x: Array, first: Array, state: Any) -> tuple[Any, Array]:
+        """Take one step; `first` says whether it is the first of an episode."""
+
+    @abstractmethod
+    def unroll(self, x: Array, first: Array, state: Any) -> Array:
+        """Take many steps at once, (steps, …), and return the outputs alone."""
+
+
+class Rival(eqx.Module):
+    """An agent whose state lasts an epoch. It sees the context, and where an episode starts."""
+
+    core: Core
+    head: eqx.nn.Linear  # policy logits and, last, the value
+    num_actions: int = eqx.field(static=True)
+    joint_feedback: bool = eqx.field(static=True)
+
+    remembers, outlives_episodes, value_size = False, True, 0
+
+    def initial_state(self) -> Any:
+        """Return the state in which an epoch starts."""
+        return self.core.initial_state()
+
+    def to_store(self, state: Any) -> Array:
+        """Return nothing: it has no episodic memory."""
+        return jnp.zeros(0)
+
+    def __call__(
+        self,
+        features: Array,
+        context: Array,
+        last_action: Array,
+        last_reward: Array,
+        c_ep: Any,
+        state: Any,
+    ) -> tuple[Any, Decision]:
+        """Take one step."""
+        x = self._encode(Inputs(features, context, last_action, last_reward))
+        state, y = self.core(x, last_action < 0, state)
+        return state, self._decide(y)
+
+    def unroll(self, inputs: Inputs, state: Any) -> Decision:
+        """Take many steps at once, (steps, …)."""
+        y = self.core.unroll(jax.vmap(self._encode)(inputs), inputs.last_action < 0, state)
+        return jax.vmap(self._decide)(y)
+
+    def _encode(self, inputs: Inputs) -> Array:
+        action = jax.nn.one_hot(inputs.last_action, self.num_actions)
+        reward, start = inputs.last_reward[None], (inputs.last_action < 0).astype(action.dtype)
+        x = [inputs.features, inputs.context, action, reward, start[None]]
+        if self.joint_feedback:
+            x.append(reward * action)
+        return jnp.concatenate(x)
+
+    def _decide(self, y: Array) -> Decision:
+        out = self.head(y)
+        return Decision(out[:-1], out[-1])
+
+
+@dataclass(frozen=True)
+class RivalMaker:
+    """A way to make a rival; each kind of core has one, with settings of its own."""
+
+    summary: str
+    label: str
+    colour: str
+    width: int = 0
+    """Width of the core; 0: the one at which it has as many weights as epL2RL, or nearly."""
+
+    def __post_init__(self) -> None:
+        require_not_negative(width=self.width)
+
+    @property
+    def multiple(self) -> int:
+        """What its width has to be a multiple of."""
+        return 1
+
+    def core(self, size: int, width: int, world: World, *, key: Array) -> Core:
+        """Make the core, for inputs of a size."""
+        raise NotImplementedError
+
+    def __call__(self, world: World, network: Network, *, key: Array) -> Rival:
+        """Make an agent."""
+        width = self.width or equal_width(self, world, network)
+        joint = network.feedback == "joint"
+        size = world.observation_size + world.context_size + world.num_actions + 2
+        size += world.num_actions if joint else 0
+        core_key, head_key = jax.random.split(key)
+        head = eqx.nn.Linear(width, world.num_actions + 1, key=head_key)
+        core = self.core(size, width, world, key=core_key)
+        return Rival(core, head, world.num_actions, joint)
+
+
+def num_weights(make: Callable[..., Any], world: World, network: Network) -> int:
+    """Count the weights of an agent, without making any."""
+    shapes = eqx.filter_eval_shape(make, world, network, key=jax.random.key(0))
+    return sum(math.prod(x.shape) for x in jax.tree.leaves(shapes) if hasattr(x, "shape"))
+
+
+@cache
+def equal_width(maker: RivalMaker, world: World, network: Network) -> int:
+    """Find the width at which a rival's number of weights is nearest to epL2RL's."""
+    aim = num_weights(AGENTS["epl2rl"], world, network)
+
+    def excess(units: int) -> int:
+        wide = replace(maker, width=units * maker.multiple)
+        return num_weights(wide, world, network) - aim
+
+    high = 1
+    while excess(high) < 0:
+        high *= 2
+    low = high // 2
+    while high - low > 1:  # excess(low) < 0 ≤ excess(high), or low is 0
+        middle = (low + high) // 2
+        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
+    near = low if low and -excess(low) < excess(high) else high
+    return near * maker.multiple
+
+
+def epoch_steps(world: World) -> int:
+    """Count what a player is shown in an epoch: every step, and every episode's outcome."""
+    return world.episodes_per_epoch * (world.episode_length + 1)
+
+
+def in_blocks(
+    step: Callable[[Any, Any], tuple[Any, Any]], state: Any, xs: Any, block: int
+) -> tuple[Any, Any]:
+    """Scan in blocks whose insides are computed again for gradients.
+
+    Kept are a state per block and, of one block at a time, what its steps keep: with blocks of √T
+    steps, of the order of √T of both. The last block is filled up with zeros, which come after
+    all else; the final state counts them.
+    """
+    require_positive(block=block)
+    length = jax.tree.leaves(xs)[0].shape[0]
+    blocks = -(-length // block)
+
+    def fill(x: Array) -> Array:
+        pads = [(0, blocks * block - length), *[(0, 0)] * (x.ndim - 1)]
+        return jnp.pad(x, pads).reshape(blocks, block, *x.shape[1:])
+
+    @jax.checkpoint
+    def one(state: Any, block_xs: Any) -> tuple[Any, Any]:
+        return jax.lax.scan(step, state, block_xs)
+
+    state, ys = jax.lax.scan(one, state, jax.tree.map(fill, xs))
+    return state, jax.tree.map(lambda y: y.reshape(-1, *y.shape[2:])[:length], ys)
+
+
+def root(steps: int) -> int:
+    """Return the length of blocks that keeps least, √T."""
+    return max(1, math.isqrt(steps))

@@ -1,0 +1,154 @@
+"""Every rival: step by step and all at once give the same numbers."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from reinstate.agent import AGENTS, Inputs, Network
+from reinstate.rivals import EQUAL, RIVALS, WIDE
+from reinstate.rivals.base import Rival, epoch_steps, in_blocks, num_weights
+from reinstate.rivals.deltanet import CHUNK
+from reinstate.rivals.hcam import HCAM
+from reinstate.rivals.transformer import Cache
+from reinstate.tasks.bandits import BarcodeBandits
+
+NETWORK = Network(hidden_size=8)
+# 42 steps: more than a chunk of DeltaNet, and more episodes than HCAM chooses.
+WORLD = BarcodeBandits(num_arms=3, pulls=5, num_contexts=3, repeats=2, barcode_length=4)
+LONG = BarcodeBandits(num_arms=3, pulls=6, num_contexts=3, repeats=2, barcode_length=4)
+EPOCH = [name for name in EQUAL if name != "epl2rl-oracle"]
+
+
+def make(name: str, world: BarcodeBandits = LONG) -> Rival:
+    rival: Rival = RIVALS[name](world, NETWORK, key=jax.random.key(1))
+    return rival
+
+
+def an_epoch(world: BarcodeBandits = LONG) -> Inputs:
+    steps, length = epoch_steps(world), world.episode_length + 1
+    rng = np.random.default_rng(0)
+    action = rng.integers(0, 3, steps)
+    action[::length] = -1
+    contexts = rng.integers(0, 2, (steps // length, 4)).repeat(length, axis=0)
+    return Inputs(
+        jnp.zeros((steps, 0)),
+        jnp.array(contexts, jnp.float32),
+        jnp.array(action),
+        jnp.array(rng.integers(0, 2, steps), jnp.float32),
+    )
+
+
+def cut(inputs: Inputs, start: int, end: int | None = None) -> Inputs:
+    return jax.tree.map(lambda x: x[start:end], inputs)
+
+
+@eqx.filter_jit
+def step_by_step(rival: Rival, inputs: Inputs) -> tuple[Any, Any, Array]:
+    """States after every step, logits, values."""
+
+    def step(state: Any, each: Inputs) -> Any:
+        state, decision = rival(*each, None, state)
+        return state, (state, decision.logits, decision.value)
+
+    return jax.lax.scan(step, rival.initial_state(), inputs)[1]
+
+
+@eqx.filter_jit
+def at_once(rival: Rival, inputs: Inputs, state: Any) -> tuple[Array, Array]:
+    decision = rival.unroll(inputs, state)
+    return decision.logits, decision.value
+
+
+@pytest.mark.parametrize("name", EPOCH)
+def test_all_at_once_is_step_by_step(name: str) -> None:
+    rival, inputs = make(name), an_epoch()
+    assert inputs.last_action.shape[0] == 42 > CHUNK
+    states, *decisions = step_by_step(rival, inputs)
+    again = at_once(rival, inputs, rival.initial_state())
+    np.testing.assert_allclose(again[0], decisions[0], atol=1e-5)
+    np.testing.assert_allclose(again[1], decisions[1], atol=1e-5)
+    # From the middle of the third episode, in a state that earlier ones have left.
+    middle = jax.tree.map(lambda x: x[16], states)
+    rest = at_once(rival, cut(inputs, 17), middle)
+    np.testing.assert_allclose(rest[0], decisions[0][17:], atol=1e-5)
+    np.testing.assert_allclose(rest[1], decisions[1][17:], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", EPOCH)
+def test_a_step_matters_to_later_episodes_and_to_no_earlier_step(name: str) -> None:
+    rival, inputs = make(name), an_epoch()
+    logits, _ = at_once(rival, inputs, rival.initial_state())
+    for changed in (0, 20):
+        context = inputs.context.at[changed].set(1 - inputs.context[changed])
+        other, _ = at_once(rival, inputs._replace(context=context), rival.initial_state())
+        np.testing.assert_array_equal(other[:changed], logits[:changed])
+        assert not np.array_equal(other[changed], logits[changed])
+        assert not np.array_equal(other[changed + 7 :], logits[changed + 7 :])
+
+
+def test_weights_are_as_many_as_those_of_epl2rl() -> None:
+    world, network = BarcodeBandits(), Network()
+    aim = num_weights(AGENTS["epl2rl"], world, network)
+    assert aim == (11 + 50 + 1) * 250 + 51 * 11
+    for name in EQUAL:
+        assert abs(num_weights(RIVALS[name], world, network) / aim - 1) < 0.13, name
+    for name in WIDE:
+        assert num_weights(RIVALS[name], world, network) > 4 * aim, name
+
+
+def test_the_delta_rule_overwrites_what_a_key_was_bound_to() -> None:
+    from reinstate.rivals.deltanet import _chunk
+
+    k = jnp.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    v = jnp.array([[3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])
+    state, y = _chunk(jnp.zeros((2, 2)), (k[::-1], k, v, jnp.ones(3)))
+    np.testing.assert_allclose(state, [[7.0, 5.0], [8.0, 6.0]], atol=1e-6)
+    np.testing.assert_allclose(y, [[3.0, 4.0], [5.0, 6.0], [7.0, 8.0]], atol=1e-6)
+
+
+def test_eigenvalues_of_the_linear_recurrent_unit_start_within_their_ring() -> None:
+    core: Any = RIVALS["lru-128"](WORLD, NETWORK, key=jax.random.key(0)).core
+    moduli = np.abs(core.layers[1].eigenvalues)
+    assert 0.9 <= moduli.min() < 0.93 and 0.97 < moduli.max() <= 0.999
+
+
+def test_the_cache_holds_as_many_steps_as_were_seen() -> None:
+    states, *_ = step_by_step(make("transformer"), an_epoch())
+    cache: Cache = jax.tree.map(lambda x: x[9], states)
+    filled = np.any(np.asarray(cache.k) != 0, axis=(0, 2, 3))
+    assert cache.steps == 10 and filled.sum() == 10 and filled[:10].all()
+
+
+def test_hcam_sees_the_chosen_episodes_alone() -> None:
+    rival, inputs = make("hcam"), an_epoch()
+    states, *_ = step_by_step(rival, inputs)
+    shelf = jax.tree.map(lambda x: x[-1], states)
+    core: Any = rival.core
+    assert isinstance(core, HCAM) and core.chosen == 4
+    assert shelf.steps.tolist() == [7] * 6 and shelf.episode == 5
+    y = jnp.linspace(-1, 1, shelf.total.shape[1])
+    query = core.recall.read_in(y)[0], y, shelf.episode
+    like = jax.vmap(core.summary)(shelf.total / 7) @ core.which(core.recall.norm(y))
+    least = int(np.argmin(like[:5]))
+    found = core._earlier(query, shelf)
+
+    def without(episode: int) -> Array:
+        return core._earlier(query, shelf._replace(v=shelf.v.at[episode].set(0.0)))
+
+    changed = [not np.allclose(without(e), found, atol=1e-7) for e in range(6)]
+    assert changed == [e not in (least, 5) for e in range(6)]
+
+
+def test_blocks_do_not_change_a_scan() -> None:
+    def step(total: Array, x: Array) -> tuple[Array, Array]:
+        return total + x, total * x
+
+    xs = jnp.arange(7.0)
+    plain = jax.lax.scan(step, jnp.zeros(()), xs)[1]
+    for block in (1, 3, 7, 9):
+        np.testing.assert_array_equal(in_blocks(step, jnp.zeros(()), xs, block)[1], plain)

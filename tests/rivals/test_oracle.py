@@ -1,0 +1,57 @@
+"""The oracle's memory goes by which context it is, whatever that looks like."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from reinstate.agent import Network
+from reinstate.evaluation import Evaluation, Record, evaluate
+from reinstate.memory import DND
+from reinstate.rivals import RIVALS
+from reinstate.tasks.bandits import BarcodeBandits
+
+NETWORK = Network(hidden_size=4)
+
+
+@dataclass(frozen=True)
+class Changing(BarcodeBandits):
+    """Bandits whose contexts never look the same twice."""
+
+    def contexts_of(self, key: Array, index: Array, exposure: Array) -> Array:
+        return jax.random.normal(key, (index.shape[0], self.barcode_length))
+
+
+def play(name: str, world: BarcodeBandits) -> Record:
+    from reinstate.settings import Settings
+
+    settings = Settings(world, network=NETWORK, memory=DND(capacity=12))
+    learner = settings.make_learner(name)
+    player = learner.agent(learner.init(jnp.array(0)).params)
+    return evaluate(world, player, learner.memory, Evaluation(epochs=3), jnp.array(0))
+
+
+def test_the_newest_state_of_the_own_context_comes_back() -> None:
+    record = play("epl2rl-oracle", Changing(num_arms=3, pulls=2, num_contexts=3, repeats=4))
+    for names, met, retrieved, distance in zip(
+        record.context_id, record.exposure, record.retrieved, record.distance, strict=True
+    ):
+        for episode, name in enumerate(np.asarray(names)):
+            if met[episode]:
+                newest = np.flatnonzero(np.asarray(names)[:episode] == name)[-1]
+                assert retrieved[episode].tolist() == [newest, newest]
+                assert distance[episode, 0] == 0
+            else:
+                assert distance[episode, 0] >= 1
+
+
+def test_in_a_new_context_nothing_comes_back() -> None:
+    world = Changing(num_arms=3, pulls=2, num_contexts=3, repeats=4)
+    oracle = RIVALS["epl2rl-oracle"](world, NETWORK, key=jax.random.key(0))
+    memory = RIVALS["epl2rl-oracle"].memory_for(DND(), world, NETWORK)  # type: ignore[attr-defined]
+    contents = memory.write(memory.empty(10, 4), jnp.full(10, 2.0), jnp.ones(4))
+    for query, expected in ((2.0, 1.0), (3.0, 0.0), (1.0, 0.0)):
+        found, _ = memory.read(contents, jnp.full(10, query))
+        np.testing.assert_array_equal(oracle.recall(found), np.full(4, expected))

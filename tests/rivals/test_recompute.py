@@ -1,0 +1,127 @@
+"""Learning over whole epochs: the recomputed gradient is that of the play."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from reinstate.agent import AGENTS, Agent, Network
+from reinstate.cell import EpisodicLSTMCell
+from reinstate.learner import A2C, Learner, a2c_loss
+from reinstate.memory import DND
+from reinstate.recompute import play_to_learn
+from reinstate.rivals import RIVALS
+from reinstate.rivals.base import Rival
+from reinstate.rivals.recurrent import LSTM
+from reinstate.rollout import play, start_lanes, unrolls
+from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.base import World
+from test_early_end import WORLD as UNTIL_REWARDED
+
+WORLD = BarcodeBandits(
+    num_arms=3, pulls=3, num_contexts=3, repeats=3, barcode_length=4, trial_input=True
+)
+NETWORK = Network(hidden_size=6)
+NONE = DND(capacity=1)
+SETTINGS = A2C(lanes=2, epochs=1, discount=0.8, value_cost=0.3)
+
+
+def shallow(name: str, world: World) -> Any:
+    """A rival with one layer: it compiles in half the time."""
+    maker: Any = RIVALS[name]
+    less = {"layers": 1} if hasattr(maker, "layers") else {}
+    return replace(maker, **less)(world, NETWORK, key=jax.random.key(0))
+
+
+def gradient(play: Callable[..., Any], world: World, agent: Any) -> Any:
+    """Return the loss over an epoch of two lanes, and its gradient."""
+    tasks = jax.vmap(world.sample_epoch, out_axes=1)(jax.random.split(jax.random.key(3), 2))
+    keys = jax.random.split(jax.random.key(4), 2)
+
+    def loss(agent: Any) -> Any:
+        run = jax.vmap(partial(play, world, agent, NONE), in_axes=(0, 1, 0))
+        _, played = run(start_lanes(world, agent, NONE, 2), tasks, keys)
+        return a2c_loss(played.steps, SETTINGS, jnp.array(0.1))[0]
+
+    return eqx.filter_jit(eqx.filter_value_and_grad(loss))(agent)
+
+
+def assert_same(one: Any, other: Any) -> None:
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["gru-epoch", "lru", "deltanet", "transformer", "hcam"])
+def test_the_gradient_is_that_of_the_play(name: str) -> None:
+    agent = shallow(name, WORLD)
+    assert unrolls(agent)
+    again = gradient(play_to_learn, WORLD, agent)
+    assert_same(again, gradient(play, WORLD, agent))
+    assert all(np.any(np.asarray(g) != 0) for g in jax.tree.leaves(again[1]))
+
+
+def test_steps_after_an_early_end_are_not_seen() -> None:
+    agent = shallow("deltanet", UNTIL_REWARDED)
+    again = gradient(play_to_learn, UNTIL_REWARDED, agent)
+    assert_same(again, gradient(play, UNTIL_REWARDED, agent))
+
+
+def test_the_papers_lstm_carried_through_the_epoch_has_the_same_gradient() -> None:
+    """It sees the same but for the start, and learns through the play itself."""
+    network = replace(NETWORK, reset="epoch")
+    paper: Agent = AGENTS["l2rl-context"](WORLD, network, key=jax.random.key(0))
+    assert not unrolls(paper)
+    # Rows of the paper's weights: trial, action (3), reward, context (4), h. The rival's: trial,
+    # context, action, reward, start, h; the start's are zero.
+    rows = np.array([0, 5, 6, 7, 8, 1, 2, 3, 4, -1, *range(9, 15)])
+    weight = jnp.where((rows >= 0)[:, None], paper.cell.weight[rows], 0.0)
+    cell = EpisodicLSTMCell(10, 6, episodic=False, key=jax.random.key(0))
+    cell = eqx.tree_at(lambda c: (c.weight, c.bias), cell, (weight, paper.cell.bias))
+    rival = Rival(LSTM(cell), paper.head, 3, False)
+    assert unrolls(rival)
+    (value, expected), (again, found) = (
+        gradient(play_to_learn, WORLD, agent) for agent in (paper, rival)
+    )
+    np.testing.assert_allclose(again, value, atol=1e-6)
+    own = rows >= 0
+    np.testing.assert_allclose(
+        found.core.cell.weight[own], expected.cell.weight[rows[own]], atol=1e-5
+    )
+    assert_same((found.core.cell.bias, found.head), (expected.cell.bias, expected.head))
+
+
+def test_a_window_bounds_what_is_kept_and_so_do_blocks() -> None:
+    """Bytes that differentiating keeps, of epochs of 10,000 steps."""
+    world = BarcodeBandits(num_contexts=10, repeats=91)
+    kept = {
+        name: (whole, window)
+        for name in ("lstm-epoch", "lru", "deltanet", "transformer", "hcam")
+        for whole, window in [(_kept(world, name, 910), _kept(world, name, 91))]
+    }
+    for name, (whole, window) in kept.items():
+        assert whole < 200e6 and window < whole / 2, (name, kept)
+
+
+def _kept(world: World, name: str, episodes: int) -> int:
+    from reinstate.runs.size import _kept_steps
+
+    learner = Learner(
+        world,
+        partial(RIVALS[name], world, Network()),
+        NONE,
+        A2C(lanes=1, epochs=1, episodes_per_update=episodes),
+    )
+    state = jax.eval_shape(learner.init, jax.ShapeDtypeStruct((), jnp.int32))
+    tasks = jax.eval_shape(
+        lambda key: jax.vmap(world.sample_epoch)(jax.random.split(key, 1)), state.key
+    )
+    start = jax.eval_shape(
+        lambda params: start_lanes(world, learner.agent(params), NONE, 1), state.params
+    )
+    return _kept_steps(learner, state, start, tasks)
