@@ -108,6 +108,7 @@ FITS = {
     "rows/0/p": ...,
     "stay/episodic": ...,
     "stay/episodic/ci95": [None],
+    "model": "one-back" + LONG * "x",
     "comparison": [],
     "comparison/uncued": [],
     "comparison/uncued/0": 1.5,

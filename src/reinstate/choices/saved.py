@@ -6,6 +6,7 @@ from typing import Any, NotRequired, TypedDict, cast
 
 from reinstate.analysis.documents import Array, Pair, Probability, checked
 from reinstate.choices.documents import ChoiceFit
+from reinstate.choices.participants import MODELS
 from reinstate.choices.reading import MOST_ROWS
 from reinstate.choices.simulated import Design
 from reinstate.choices.stay import ORDER, PANELS
@@ -102,7 +103,9 @@ def checked_fit(document: Any, path: Path) -> ChoiceFit:
 
 
 def _problems(fit: Any) -> Iterator[str]:
-    """Say what types cannot: lists that belong together are of one length."""
+    """Say what types cannot: names are known, and lists that belong together are of one length."""
+    if fit["model"] not in MODELS:
+        yield f"model must be one of {', '.join(MODELS)}"
     for name in ("stay", "stay_predicted"):
         for panel in PANELS if name in fit else ():
             found = fit[name][panel]
