@@ -7,7 +7,8 @@ seed are divided, and each device has as many as one has alone. *Strong*: as man
 alone are divided among all. Ways take turns, an epoch each, so that a busy moment hits them all.
 
 Efficiency is how many steps per second n devices take, over n times what one takes; devices that
-share a core count as one. What devices tell each other is counted in the compiled program: its
+share a core count as one. A device has one thread here: XLA would otherwise lend a single device
+the cores of the others, and n devices would be compared with more than one. What devices tell each other is counted in the compiled program: its
 all-reduces, and their bytes, in one update. From these follows the time of an update,
 
     t(n) = t₁(lanes / n) · max(1, n / cores) + all_reduces · 2 log₂ n · latency
@@ -43,6 +44,7 @@ from reinstate.runs.provenance import provenance
 
 PROGRAM = "python benchmarks/scaling.py"
 WIDTHS = {"f32": 4, "s32": 4, "u32": 4, "f64": 8, "pred": 1}  # bytes of a number
+ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 REPEATED = 300  # all-reduces in one measurement of them
 SIZES = (1, 250_000)  # floats in an all-reduce: its latency, its bandwidth
 
@@ -89,6 +91,7 @@ class Program(NamedTuple):
 
 
 def main(options: Options) -> None:
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}"
     divide_cpu(max(options.devices))
     programs = {case: compiled(options, case) for case in cases(options)}
     seconds = measured(programs, options.epochs)
