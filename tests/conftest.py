@@ -1,8 +1,10 @@
 """Strict flags, set before anything touches JAX; and the command, for all its tests."""
 
+import gc
 import os
 import signal
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +64,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(SLOW):
             item.add_marker("slow")
+
+
+def pytest_collection_finish() -> None:
+    # Tracing makes so many objects that looking for unreachable ones among them and all modules
+    # takes a sixth of the time.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def traced_once() -> Iterator[None]:
+    """Tests share what they train and judge with."""
+    import once
+
+    with pytest.MonkeyPatch.context() as patch:
+        once.install(patch)
+        yield
 
 
 @pytest.fixture
