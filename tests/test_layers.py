@@ -14,7 +14,7 @@ SOURCE = Path(reinstate.__file__).parent
 ROOMS = """
 errors registry files draws processes tasks memory cell exchange recognition agent rivals rollout
 recompute learner evaluation settings devices baselines analysis choices figures experiments
-adapters runs omniglot report sweeps tuning bench cli torch __init__ __main__
+adapters runs omniglot report sweeps tuning contest bench cli torch __init__ __main__
 """.split()  # noqa: SIM905
 
 
