@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import Results, Summary
 from reinstate.analysis.verdicts import count_verdicts, in_words
+from reinstate.cli.rivals import Rivals
 from reinstate.cli.shared import Computing, Names, S, Training, shown
 from reinstate.cli.tables import (
     PER_EPISODE,
@@ -76,10 +77,16 @@ class Reproduce(Training[S]):
 
     @classmethod
     def words(cls) -> dict[str, str]:
-        return {**super().words(), "all": "all experiments of the paper, and one report"}
+        more = {
+            "all": "all experiments of the paper, and one report",
+            "rivals": "agents whose memory lasts an epoch, against reinstatement",
+        }
+        return {**super().words(), **more}
 
     @classmethod
     def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
+        if word == "rivals":
+            return Rivals, Rivals()
         names = tuple(experiment.name for experiment in PAPER)
         return (All, All(experiments=names)) if word == "all" else super().for_word(word, arguments)
 

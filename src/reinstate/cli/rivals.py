@@ -1,0 +1,82 @@
+"""The word `rivals` of `reproduce`: agents whose memory lasts an epoch, against reinstatement."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from reinstate.analysis.intervals import with_interval
+from reinstate.cli.shared import Names, Verb, shown
+from reinstate.cli.tables import PER_EPISODE, print_table, say
+from reinstate.contest.plan import Plan, find_plan
+from reinstate.contest.tables import rows
+from reinstate.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rivals(Verb):
+    """Let agents whose memory lasts an epoch compete with episodic reinstatement.
+
+    Every agent is tuned, trained and judged in every event, then judged with frozen weights in
+    worlds that it was not trained in. All goes to OUT/EVENT/AGENT; OUT/rivals.json has the numbers,
+    and OUT/EVENT.png shows them. After an interruption the same command continues: what is finished
+    is not done again.
+    """
+
+    preset: str = "quick"
+    """Where settings come from: quick (a laptop's CPU) or paper (an accelerator)."""
+    events: Annotated[tuple[str, ...], shown("NAME …", "all of the preset")] = ()
+    """Which events."""
+    agents: Annotated[Names, shown("NAME …", "all of the preset")] = ()
+    """Which agents; `reinstate list` describes them."""
+    seeds: Annotated[int | None, shown("INT", "the preset's own")] = None
+    """How many agents of each kind are trained."""
+    trials: Annotated[int | None, shown("INT", "the preset's own")] = None
+    """How many learning rates and entropy costs are tried for each agent."""
+    out: Path = Path("reproduction/rivals")
+    """Folder for everything that is written."""
+
+    @property
+    def plan(self) -> Plan:
+        """The preset's contest, with what was asked for."""
+        plan = find_plan(self.preset)
+        known = {event.name: event for event in plan.events}
+        if unknown := [name for name in self.events if name not in known]:
+            raise UserError(f"unknown event {unknown[0]!r}: choose among {', '.join(known)}")
+        events = tuple(known[name] for name in self.events or known)
+        if self.seeds is not None:
+            events = tuple(
+                replace(e, settings=replace(e.settings, seeds=self.seeds)) for e in events
+            )
+        search = plan.search if self.trials is None else replace(plan.search, trials=self.trials)
+        return replace(plan, events=events, agents=self.agents or plan.agents, search=search)
+
+    def do(self, command: str) -> dict[str, Any]:
+        from reinstate import devices
+        from reinstate.contest.holding import hold
+        from reinstate.runs.progress import Reporter
+
+        plan = self.plan
+        devices.divide_cpu()
+        return hold(plan, self.preset, self.out, Reporter(), command=command)
+
+    def show(self, result: dict[str, Any]) -> None:
+        left, right = ["event", "agent"], ["weights", "state", "reward [95%]", "of ceiling"]
+        right += ["exposure 1", "2", "last", "steps to 90%", "s per seed"]
+        cells: list[list[str]] = []
+        for event in result["events"].values():
+            for place, row in enumerate(rows(event)):
+                reached = sorted(step for step in row.learned_at if step is not None)
+                seeds = len(row.learned_at)
+                middle = f"{reached[len(reached) // 2]:,}" if 2 * len(reached) > seeds else "–"
+                share = "" if row.of_ceiling is None else f"{row.of_ceiling:.0%}"
+                first, second, last = (f"{row.exposures[at]:.2f}" for at in (0, 1, -1))
+                cells.append(
+                    [
+                        "" if place else event["title"], row.agent, f"{row.weights:,}",
+                        f"{row.state_bytes:,} B", with_interval(row.reward), share, first, second,
+                        last, middle, f"{row.seconds:.1f}",
+                    ]
+                )  # fmt: skip
+            cells.append([])
+        print_table(PER_EPISODE, left, right, cells)
+        say(f"{result['seconds']:.0f} s; rivals.json and figures are in {self.out}")

@@ -1,0 +1,1 @@
+"""The contest: episodic reinstatement against memories that last an epoch."""

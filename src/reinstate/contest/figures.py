@@ -1,0 +1,90 @@
+"""Figures of a contest: learning, reward by exposure, and what is kept in other worlds."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reinstate.contest.plan import AS_TRAINED
+from reinstate.contest.tables import ceiling, kept
+from reinstate.figures import mpl
+from reinstate.figures.chart import Chart, Line, Series
+from reinstate.figures.style import label, palette
+
+REINSTATED = 2.6  # width of the lines of agents that reinstate
+NOTES = {
+    "learning": "Reward per episode while learning, mean over seeds.",
+    "exposures": "Frozen weights, fresh tasks, mean over seeds.",
+    "strains": "(reward − best without memory) / (best with memory of the own context − best"
+    " without): 0 is no better than no memory, 1 is perfect. Weights are frozen.",
+}
+
+
+def draw(document: Mapping[str, Any], out: Path) -> None:
+    """Draw the figures of every event."""
+    for name, event in document["events"].items():
+        panels = [learning(event), exposures(event), strains(event)]
+        mpl.save([panel for panel in panels if panel.series], out / name, event["title"])
+
+
+def _lines(event: Mapping[str, Any]) -> list[Line]:
+    optimum = event["optimum"][AS_TRAINED]
+    named = {
+        "own context remembered": ceiling(optimum),
+        "no memory": optimum.get("without_memory"),
+        "chance": optimum.get("chance"),
+    }
+    return [Line(text, float(at)) for text, at in named.items() if at is not None]
+
+
+def _looks(event: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Give each agent its name, colour and line; those that reinstate have wide ones."""
+    agents = list(event["agents"])
+    return {
+        agent: {
+            "name": label(agent),
+            "colour": own,
+            "width": REINSTATED if agent.startswith("epl2rl") else 1.4,
+            "dash": () if agent.startswith("epl2rl") else (4.0, 1.5),
+        }
+        for agent, own in zip(agents, palette(agents), strict=True)
+    }
+
+
+def learning(event: Mapping[str, Any]) -> Chart:
+    """Chart reward against a seed's own steps."""
+    series = []
+    for agent, looks in _looks(event).items():
+        curve = event["agents"][agent]["curve"]
+        seeds = len(curve["reward"]["per_seed"])
+        steps = [step / seeds / 1000 for step in curve["steps"]]
+        series.append(Series(x=steps, y=curve["reward"]["mean"], **looks))
+    title, axes = "Learning", ("thousand steps", "reward per episode")
+    return Chart(title, *axes, series, lines=_lines(event), note=NOTES["learning"])
+
+
+def exposures(event: Mapping[str, Any]) -> Chart:
+    """Chart reward by exposure."""
+    series = []
+    for agent, looks in _looks(event).items():
+        reward = event["agents"][agent]["worlds"][AS_TRAINED]["exposures"]
+        series.append(Series(x=[*range(1, len(reward) + 1)], y=reward, **looks))
+    title, axes = "After learning", ("exposure to the context", "reward per episode")
+    return Chart(title, *axes, series, lines=_lines(event), note=NOTES["exposures"])
+
+
+def strains(event: Mapping[str, Any]) -> Chart:
+    """Chart what is left of a memory's worth in every world for which that is known."""
+    shares = {
+        world: found
+        for world, found in kept(event).items()
+        if all(share is not None for share in found.values())
+    }
+    series = [
+        Series(x=[*range(len(shares))], y=[found[agent] for found in shares.values()], **looks)
+        for agent, looks in _looks(event).items()
+    ]
+    axes = "world that is met", "share of a memory's worth"
+    return Chart(
+        "Elsewhere", *axes, series if len(shares) > 1 else [], categories=[*shares],
+        include=(0.0, 1.0), dodge=0.07, note=NOTES["strains"],
+    )  # fmt: skip

@@ -1,0 +1,179 @@
+"""What is contested: events, who takes part, and how each agent is trained in them.
+
+Every agent sees the same inputs and plays as many steps. One that learns over whole epochs makes
+one update per epoch, so it has fewer lanes and, in return, more epochs.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import equinox as eqx
+import jax
+
+from reinstate.agent import AGENTS, Network
+from reinstate.baselines.optimum import maze_optimum
+from reinstate.contest.worlds import strained, strained_optimum
+from reinstate.errors import UserError, nearest
+from reinstate.evaluation import Evaluation
+from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
+from reinstate.experiments.base import LEARNER, Experiment
+from reinstate.experiments.water_maze import WATER_MAZE
+from reinstate.memory import DND
+from reinstate.rivals import EQUAL, WIDE
+from reinstate.rollout import unrolls
+from reinstate.settings import Settings
+from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.base import World
+from reinstate.tasks.water_maze import WaterMaze
+from reinstate.tuning.ranges import Ranges
+from reinstate.tuning.search import Search
+
+REINSTATING = ("epl2rl", "epl2rl-recognition")
+AS_TRAINED = "as trained"
+
+
+@dataclass(frozen=True)
+class Event:
+    """A task in which agents compete, and other worlds that they then meet with frozen weights."""
+
+    name: str
+    title: str
+    experiment: Experiment
+    settings: Settings
+    optimum: Callable[[Any], dict[str, Any]]
+    strains: Mapping[str, World] = field(default_factory=dict)
+
+    @property
+    def worlds(self) -> dict[str, World]:
+        """All worlds in which agents are judged."""
+        return {AS_TRAINED: self.settings.task, **self.strains}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A contest."""
+
+    events: tuple[Event, ...]
+    agents: tuple[str, ...]
+    search: Search
+    whole_epoch_lanes: int
+    """Lanes of agents that learn over whole epochs; a divisor of the other agents' lanes."""
+
+    def settings_for(self, event: Event, agent: str) -> Settings:
+        """Return an agent's settings, before its rates are tuned."""
+        settings, learner = event.settings, event.settings.learner
+        make = AGENTS.find(agent)
+        made = eqx.filter_eval_shape(make, settings.task, settings.network, key=jax.random.key(0))
+        if not unrolls(made):
+            return settings
+        share, rest = divmod(learner.lanes, self.whole_epoch_lanes)
+        if rest:
+            raise UserError(
+                f"{self.whole_epoch_lanes} lanes are no divisor of {learner.lanes}: choose another"
+            )
+        episodes = settings.task.episodes_per_epoch
+        own = replace(
+            learner,
+            lanes=self.whole_epoch_lanes,
+            epochs=share * learner.epochs,
+            episodes_per_update=episodes,
+        )
+        return replace(settings, learner=own)
+
+
+def bandit_strains(task: BarcodeBandits) -> dict[str, World]:
+    """Return worlds of bandits that differ from the one trained in."""
+    other = "independent" if task.mapping == "permutation" else "permutation"
+    return {
+        "twice the contexts": replace(task, num_contexts=2 * task.num_contexts),
+        "twice the exposures": replace(task, repeats=2 * task.repeats),
+        f"{other} arms": replace(task, mapping=other),  # type: ignore[arg-type]
+        "one bit in ten flipped": strained(task, noise=0.1),
+        "two bits redrawn": strained(task, redrawn=2),
+        "urn": replace(task, process="urn", mapping="independent"),
+        "Zipf": strained(task, zipf=1.0, mapping="independent"),
+    }
+
+
+def maze_strains(task: WaterMaze) -> dict[str, World]:
+    """Return mazes that differ from the one trained in."""
+    return {
+        "twice the contexts": replace(
+            task, num_contexts=2 * task.num_contexts, goals="independent"
+        ),
+        "twice the exposures": replace(task, repeats=2 * task.repeats),
+    }
+
+
+def bandits(settings: Settings, name: str = "bandits", crowd: int = 0) -> Event:
+    """Return an event of barcode bandits; with `crowd`, one strain has so many contexts."""
+    task = settings.task
+    title = f"Barcode bandits: {task.num_arms} arms, {task.num_contexts} contexts"
+    strains = bandit_strains(task)
+    if crowd:  # more than the memory has slots
+        strains[f"{crowd} contexts"] = replace(task, num_contexts=crowd, repeats=4)
+    return Event(name, title, BARCODE_BANDITS, settings, strained_optimum, strains)
+
+
+def maze(settings: Settings, name: str = "maze") -> Event:
+    """Return an event in the water maze."""
+    task = settings.task
+    title = f"Water maze: {task.height} × {task.width} cells, {task.num_contexts} contexts"
+    return Event(name, title, WATER_MAZE, settings, maze_optimum, maze_strains(task))
+
+
+def _in(settings: Settings[Any, DND], task: World) -> Settings[Any, DND]:
+    return replace(settings, task=task)
+
+
+QUICK_BANDITS: Settings[BarcodeBandits, DND] = Settings(
+    BarcodeBandits(num_arms=4, pulls=4, num_contexts=4, repeats=5, mapping="independent"),
+    seeds=5,
+    network=Network(hidden_size=24),
+    learner=replace(LEARNER, lanes=32, epochs=150),
+    evaluation=Evaluation(epochs=100),
+)
+QUICK_MAZE = _in(QUICK_BANDITS, WaterMaze(height=3, width=3, steps=8, num_contexts=4, repeats=4))
+PAPER_BANDITS: Settings[BarcodeBandits, DND] = Settings(
+    BarcodeBandits(),
+    seeds=5,
+    learner=replace(LEARNER, lanes=256, epochs=150, unroll=10),
+    evaluation=Evaluation(epochs=500),
+)
+PAPER_INDEPENDENT = replace(PAPER_BANDITS, task=BarcodeBandits(mapping="independent"))
+PAPER_MAZE = _in(PAPER_BANDITS, WaterMaze())
+
+RANGES = Ranges(
+    learning_rate=(3e-4, 3e-2),
+    entropy_cost=(5e-3, 0.1),
+    discount=(LEARNER.discount,),
+    value_cost=(LEARNER.value_cost,),
+)
+AT_EQUAL_SIZE = (*REINSTATING, *EQUAL)
+
+PLANS: Mapping[str, Plan] = {
+    "quick": Plan(
+        (bandits(QUICK_BANDITS), maze(QUICK_MAZE)),
+        AT_EQUAL_SIZE,
+        Search(trials=4, ranges=RANGES),
+        whole_epoch_lanes=8,
+    ),
+    "paper": Plan(
+        (
+            bandits(PAPER_BANDITS, "bandits-permutation", crowd=120),
+            bandits(PAPER_INDEPENDENT, "bandits-independent", crowd=120),
+            maze(PAPER_MAZE),
+        ),
+        (*AT_EQUAL_SIZE, *WIDE),
+        Search(trials=16, ranges=RANGES),
+        whole_epoch_lanes=32,
+    ),
+}
+
+
+def find_plan(preset: str) -> Plan:
+    """Look a preset of the contest up."""
+    if preset not in PLANS:
+        raise UserError(nearest("preset", preset, PLANS))
+    return PLANS[preset]
