@@ -41,7 +41,7 @@ MEASURES = {
 }
 REWARDS = {"barcode-bandits": 7.0}  # stated, of experiments that were asked for no other
 Kind = tuple[str, Case]  # train or judge, and what
-PATIENCE = 25.0  # seconds that the programs of one curve may take turns
+PATIENCE = 15.0  # seconds that the programs of one curve may take turns
 DPI = 200
 
 

@@ -47,7 +47,7 @@ def _with_episodes(settings: Settings, value: int) -> Settings:
     task: Any = settings.task
     fields: dict[str, int]
     if hasattr(task, "repeats"):
-        fields = {"repeats": value // task.num_contexts}
+        fields = {"repeats": value * task.repeats // task.episodes_per_epoch}
     elif hasattr(task, "uncued"):
         fields = {"uncued": value - value // 2, "cued": value // 2}
     else:
@@ -74,7 +74,7 @@ AXES: dict[str, Axis] = {
         "lanes per seed",
         _with_lanes,
         lambda s: s.learner.lanes,
-        (4, 16, 64, 128),
+        (1, 16, 128),
         (256, 2048, 8192, 32768),
     ),
     "seeds": Axis(

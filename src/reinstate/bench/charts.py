@@ -65,16 +65,20 @@ def _rivals(rivals: Mapping[str, Any]) -> Chart:
     """Show PyTorch against its batch, by threads, and ours where it was measured."""
     rows = rivals["rows"]
     unit, word = _unit(rows)
-    ours = sorted((r for r in rows if "threads" not in r), key=lambda row: row["name"])
-    series = [_line(row["name"], colour, "batch", [row], unit) for row, colour in
-              zip(ours, palette(["epl2rl", "epl2rl-input", "l2rl"]), strict=False)]  # fmt: skip
+    ours = [*dict.fromkeys(row["name"] for row in rows if "threads" not in row)]
+    series = []
+    for name, colour in zip(ours, palette(["epl2rl", "l2rl"]), strict=False):
+        own = sorted((row for row in rows if row["name"] == name), key=lambda row: row["batch"])
+        series.append(_line(name, colour, "batch", own, unit))
     threads = sorted({row["threads"] for row in rows if "threads" in row})
     for count, colour in zip(threads, (BLACK, GREY, *SPARE), strict=False):
         own = [row for row in rows if row.get("threads") == count]
         name = f"PyTorch, {count} thread{'s' * (count > 1)}"
         series.append(_line(name, colour, "batch", own, unit))
     x_label = "lanes of all seeds, log scale"
-    return Chart("Rivals", x_label, word, series, log_x=True, note=NOTE, include=(0.0,))
+    return Chart(
+        "Training barcode bandits", x_label, word, series, log_x=True, note=NOTE, include=(0.0,)
+    )
 
 
 def _unit(rows: Sequence[Row]) -> tuple[float, str]:

@@ -43,7 +43,7 @@ def compare(
     with reporter.working("rivals: compiling ours"):
         entries = [
             _jax("reinstate", ours, shelf),
-            _jax("reinstate, one lane", _one_lane(ours), shelf),
+            _jax("reinstate", _one_lane(ours), shelf),
             _jax("reinstate without memory", case_of(EXPERIMENT, PLAIN, preset), shelf),
         ]
     sizes = batches or BATCHES.get(platform, LARGE_BATCHES)

@@ -1,6 +1,7 @@
 """What a user waits for: the first progress line of a training, and a reward."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ from reinstate.bench.cases import Case, Shelf
 from reinstate.bench.timing import in_bytes, rounded
 from reinstate.errors import UserError
 
+PROGRAM = (sys.executable, "-m", "reinstate")
 PATIENCE = 300.0  # seconds for a training to say how its first epoch went
 PROGRESS = ": epoch "  # of the line that does
 CACHES = ("JAX_COMPILATION_CACHE_DIR", "REINSTATE_COMPILE_CACHE")  # which a user may have set
@@ -46,7 +48,7 @@ def starts(case: Case, preset: str) -> dict[str, Any]:
 
 def first_line(words: list[str], cache: Path) -> Start:
     """Start a command of ours, wait for its first progress line, and end it."""
-    command = [sys.executable, "-m", "reinstate", *words]
+    command = [*PROGRAM, *words]
     pipes: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     began = time.perf_counter()
     child = subprocess.Popen(command, env=_environment(cache), text=True, **pipes)
@@ -61,8 +63,7 @@ def first_line(words: list[str], cache: Path) -> Start:
                 break
     finally:
         late.cancel()
-        child.kill()
-        peak = _wait(child)
+        peak = _end(child)
     if seconds is None:
         raise UserError(f"reinstate {' '.join(words[:2])} did not get to train: {said.strip()}")
     return Start(seconds, peak)
@@ -74,14 +75,20 @@ def _environment(cache: Path) -> Mapping[str, str]:
     return {**kept, **dict.fromkeys(KEPT, str(cache))}
 
 
-def _wait(child: "subprocess.Popen[str]") -> int | None:
-    """Wait until a process has ended; return the most memory it had, where the system tells."""
+def _end(child: "subprocess.Popen[str]") -> int | None:
+    """End a process, and wait for that; return the most memory it had, where the system tells."""
     if child.stderr:
         child.stderr.close()
     if not hasattr(os, "wait4"):  # Windows
+        child.kill()
         child.wait()
         return None
-    _, status, used = os.wait4(child.pid, 0)
+    # By its number: `child.kill()` would wait for one that has ended, and lose what it used.
+    os.kill(child.pid, signal.SIGKILL)
+    try:
+        _, status, used = os.wait4(child.pid, 0)
+    except ChildProcessError:  # its time was over just now
+        return None
     child.returncode = os.waitstatus_to_exitcode(status)
     return in_bytes(used.ru_maxrss)
 

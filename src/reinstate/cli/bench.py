@@ -41,7 +41,7 @@ class Bench(Verb):
     preset: Annotated[str | None, shown("STR", "quick on a CPU, else paper")] = None
     """Where all settings come from."""
     repeats: int = 5
-    """How often each program is timed; those of one curve stop after 25 s, and three times."""
+    """How often each program is timed; those of one curve stop after 15 s, if timed three times."""
     reward: Annotated[float | None, shown("FLOAT", "7 in barcode bandits")] = None
     """The reward per episode to train up to."""
     figures: Annotated[tuple[str, ...], shown("KIND …", "svg")] = ("svg",)
