@@ -92,7 +92,7 @@ def test_when_a_seed_has_learned() -> None:
 
 def test_the_state_of_a_transformer_is_its_cache() -> None:
     # A width of 8: layers × steps × width × (keys and values) × 4 bytes, and a counter.
-    wide = Settings(TASK, network=Network(hidden_size=10))
+    wide: Settings[BarcodeBandits, DND] = Settings(TASK, network=Network(hidden_size=10))
     learner = wide.make_learner("transformer")
     width = learner._static.head.in_features
     assert state_bytes("transformer", wide) == 2 * 24 * width * 2 * 4 + 4

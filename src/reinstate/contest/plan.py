@@ -84,24 +84,25 @@ class Plan:
 
 def bandit_strains(task: BarcodeBandits) -> dict[str, World]:
     """Return worlds of bandits that differ from the one trained in."""
-    other = "independent" if task.mapping == "permutation" else "permutation"
-    return {
+    strains: dict[str, World] = {
         "twice the contexts": replace(task, num_contexts=2 * task.num_contexts),
         "twice the exposures": replace(task, repeats=2 * task.repeats),
-        f"{other} arms": replace(task, mapping=other),  # type: ignore[arg-type]
         "one bit in ten flipped": strained(task, noise=0.1),
         "two bits redrawn": strained(task, redrawn=2),
         "urn": replace(task, process="urn", mapping="independent"),
         "Zipf": strained(task, zipf=1.0, mapping="independent"),
     }
+    if task.mapping == "permutation":
+        strains["independent arms"] = replace(task, mapping="independent")
+    return strains
 
 
 def maze_strains(task: WaterMaze) -> dict[str, World]:
     """Return mazes that differ from the one trained in."""
+    contexts = 2 * task.num_contexts
+    goals = task.goals if contexts <= task.num_cells else "independent"
     return {
-        "twice the contexts": replace(
-            task, num_contexts=2 * task.num_contexts, goals="independent"
-        ),
+        "twice the contexts": replace(task, num_contexts=contexts, goals=goals),
         "twice the exposures": replace(task, repeats=2 * task.repeats),
     }
 
@@ -128,17 +129,20 @@ def _in(settings: Settings[Any, DND], task: World) -> Settings[Any, DND]:
 
 
 QUICK_BANDITS: Settings[BarcodeBandits, DND] = Settings(
-    BarcodeBandits(num_arms=4, pulls=4, num_contexts=4, repeats=5, mapping="independent"),
+    BarcodeBandits(num_arms=4, pulls=3, num_contexts=3, repeats=6, mapping="independent"),
     seeds=5,
     network=Network(hidden_size=24),
-    learner=replace(LEARNER, lanes=32, epochs=150),
+    learner=replace(LEARNER, lanes=32, epochs=375),
     evaluation=Evaluation(epochs=100),
 )
-QUICK_MAZE = _in(QUICK_BANDITS, WaterMaze(height=3, width=3, steps=8, num_contexts=4, repeats=4))
+QUICK_MAZE = _in(
+    replace(QUICK_BANDITS, learner=replace(QUICK_BANDITS.learner, epochs=140)),
+    WaterMaze(height=3, width=3, steps=8, num_contexts=3, repeats=6),
+)
 PAPER_BANDITS: Settings[BarcodeBandits, DND] = Settings(
     BarcodeBandits(),
     seeds=5,
-    learner=replace(LEARNER, lanes=256, epochs=150, unroll=10),
+    learner=replace(LEARNER, lanes=256, epochs=75, unroll=10),
     evaluation=Evaluation(epochs=500),
 )
 PAPER_INDEPENDENT = replace(PAPER_BANDITS, task=BarcodeBandits(mapping="independent"))
@@ -156,7 +160,7 @@ PLANS: Mapping[str, Plan] = {
     "quick": Plan(
         (bandits(QUICK_BANDITS), maze(QUICK_MAZE)),
         AT_EQUAL_SIZE,
-        Search(trials=4, ranges=RANGES),
+        Search(trials=6, ranges=RANGES),
         whole_epoch_lanes=8,
     ),
     "paper": Plan(
@@ -167,7 +171,7 @@ PLANS: Mapping[str, Plan] = {
         ),
         (*AT_EQUAL_SIZE, *WIDE),
         Search(trials=16, ranges=RANGES),
-        whole_epoch_lanes=32,
+        whole_epoch_lanes=64,
     ),
 }
 
