@@ -164,24 +164,18 @@ def test_lanes_learn_the_same_on_two_devices(early: bool) -> None:
     check_lanes_agree(2, early)
 
 
-def test_five_seeds_on_four_devices() -> None:
-    """Three devices have two places each: 2 + 2 + 1."""
-    lines = (
-        "import jax; jax.config.update('jax_num_cpu_devices', 4)",
-        "from test_devices import check_each_seed_is_as_if_alone",
-        "check_each_seed_is_as_if_alone(5, 4, [0, 0, 1, 1, 2])",
-        "check_each_seed_is_as_if_alone(7, 4, [0, 0, 1, 1, 2, 2, 3])",
-        "check_each_seed_is_as_if_alone(6, 4, [0, 0, 1, 1, 2, 2])",
-    )
-    run_apart(lines)
+def test_seeds_and_lanes_on_up_to_eight_devices() -> None:
+    """Parts of the CPU stand in for GPUs; seeds first, as --shard auto divides them.
 
-
-def test_lanes_learn_the_same_on_eight_devices() -> None:
-    """Eight parts of the CPU stand in for GPUs; seeds first, as --shard auto divides them."""
+    Five seeds on four devices: three of these have two places each, 2 + 2 + 1.
+    """
     run_apart(
         (
             "import jax; jax.config.update('jax_num_cpu_devices', 8)",
             "from test_devices import *",
+            "check_each_seed_is_as_if_alone(5, 4, [0, 0, 1, 1, 2])",
+            "check_each_seed_is_as_if_alone(7, 4, [0, 0, 1, 1, 2, 2, 3])",
+            "check_each_seed_is_as_if_alone(6, 4, [0, 0, 1, 1, 2, 2])",
             "assert Spread(shard='auto').divide(2, 32) == (2, 1, 4)",
             "assert Spread(shard='auto').divide(3, 32) == (3, 1, 2)",
             "assert Spread(shard='auto').divide(9, 32) == (5, 2, 1)",

@@ -1,6 +1,7 @@
 """Open doors: what another package adds works everywhere, and no line of ours changes.
 
-`tests/elsewhere` is a real distribution with entry points, installed into a temporary folder.
+`tests/elsewhere` is a real distribution with entry points, built and unpacked into a temporary
+folder.
 """
 
 import json
@@ -8,8 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 from reinstate.agent import AGENTS, Wiring
 from reinstate.errors import UserError
@@ -46,10 +49,10 @@ print(json.dumps(said))
 def said(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[Any]]]:
     """What the commands say in a process that has the package, and the folder they ran in."""
     packages, folder = tmp_path_factory.mktemp("packages"), tmp_path_factory.mktemp("work")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     source = Path(__file__).parent / "elsewhere"
-    how = ["--no-deps", "--no-build-isolation", "--target", str(packages), str(source)]
-    subprocess.run([*pip, *how], check=True, capture_output=True)
+    (wheel,) = WheelBuilder(str(source)).build(directory=str(folder / "wheels"))
+    with ZipFile(wheel) as file:  # all that installing comes to, without scripts
+        file.extractall(packages)
     lines = COMMANDS.replace("\\\n", "").strip()
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],

@@ -379,7 +379,7 @@ def test_proposals_do_not_depend_on_interruptions(tmp_path: Path, searched: Sear
     many = {"hidden_size": tuple(range(1, 9)), "lanes": tuple(range(1, 9))}
     whole = vary(tmp_path / "whole", 14, many)  # the sampler is random at first, then it models
     once, searched.at = searched.at, []
-    for trials in range(1, 15):
+    for trials in (1, 4, 10, 11, 14):  # it models from the eleventh on
         parts = vary(tmp_path / "parts", trials, many)
     assert searched.at == once
     assert [parts[n] for n in ("tried", "studied")] == [whole[n] for n in ("tried", "studied")]
