@@ -48,7 +48,7 @@ class Tuned(TypedDict):
     settings: dict[str, Any]
     trials: list[dict[str, Any]]  # rates, and reward per episode late in training
     best: dict[str, float]  # rates
-    seconds: float
+    seconds: dict[str, float]  # of compiling and training
 
 
 class Judged(TypedDict):
@@ -67,7 +67,7 @@ class Entry(TypedDict):
     trials: int
     rates: dict[str, float]
     steps: int  # of training, per seed
-    seconds: dict[str, float]
+    seconds: dict[str, float]  # of all seeds; compiling is this call's, judging compiles too
     curve: dict[str, Any]  # while learning: see `reinstate.analysis.results.Curve`
     worlds: dict[str, Judged]
 
@@ -82,7 +82,6 @@ class EventResults(TypedDict):
 
 def hold(plan: Plan, preset: str, out: Path, reporter: Reporter, *, command: str) -> dict[str, Any]:
     """Hold the contest, or what of it is not done yet; return what rivals.json holds."""
-    began = time.monotonic()
     with locked(out):
         events: dict[str, EventResults] = {}
         for event in plan.events:
@@ -95,13 +94,14 @@ def hold(plan: Plan, preset: str, out: Path, reporter: Reporter, *, command: str
                 "optimum": _optimum(event),
                 "agents": entries,
             }
+        every = [entry for event in events.values() for entry in event["agents"].values()]
         document = {
             "preset": preset,
             "command": command,
             "date": today(),
             **provenance(),
             "device": devices.describe(),
-            "seconds": time.monotonic() - began,
+            "seconds": sum(sum(e["seconds"].values()) for e in every),
             "events": rounded(events),
         }
         draw(document, out)
@@ -137,7 +137,8 @@ def enter(plan: Plan, event: Event, agent: str, folder: Path, reporter: Reporter
         "rates": tuned["best"],
         "steps": trained.metrics[-1]["steps"] // settings.seeds,
         "seconds": {
-            "tuning": tuned["seconds"],
+            "compiling": tuned["seconds"]["compile"] + trained.compile_seconds,
+            "tuning": tuned["seconds"]["train"],
             "training": sum(row["seconds"] for row in trained.metrics),
             "judging": time.monotonic() - began,
         },
@@ -179,7 +180,7 @@ def tune(plan: Plan, agent: str, settings: Settings, path: Path, reporter: Repor
             for rate, r in zip(rates, reward, strict=True)
         ],
         "best": {name: float(value) for name, value in rates[int(np.argmax(reward))].items()},
-        "seconds": scores.train_seconds,
+        "seconds": {"compile": scores.compile_seconds, "train": scores.train_seconds},
     }
     write_document(path, {**tuned})
     return tuned

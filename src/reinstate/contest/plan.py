@@ -4,7 +4,7 @@ Every agent sees the same inputs and plays as many steps. One that learns over w
 one update per epoch, so it has fewer lanes and, in return, more epochs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -107,13 +107,20 @@ def maze_strains(task: WaterMaze) -> dict[str, World]:
     }
 
 
-def bandits(settings: Settings, name: str = "bandits", crowd: int = 0) -> Event:
-    """Return an event of barcode bandits; with `crowd`, one strain has so many contexts."""
+def bandits(
+    settings: Settings, name: str = "bandits", crowd: int = 0, only: Sequence[str] = ()
+) -> Event:
+    """Return an event of barcode bandits; with `crowd`, one strain has so many contexts.
+
+    Every world is compiled for every agent, which is most of a quick contest's time: `only` names
+    the strains that are wanted.
+    """
     task = settings.task
     title = f"Barcode bandits: {task.num_arms} arms, {task.num_contexts} contexts"
     strains = bandit_strains(task)
     if crowd:  # more than the memory has slots
         strains[f"{crowd} contexts"] = replace(task, num_contexts=crowd, repeats=4)
+    strains = {each: world for each, world in strains.items() if each in (only or strains)}
     return Event(name, title, BARCODE_BANDITS, settings, strained_optimum, strains)
 
 
@@ -154,11 +161,12 @@ RANGES = Ranges(
     discount=(LEARNER.discount,),
     value_cost=(LEARNER.value_cost,),
 )
+QUICK_STRAINS = ("twice the contexts", "twice the exposures", "one bit in ten flipped", "urn")
 AT_EQUAL_SIZE = (*REINSTATING, *EQUAL)
 
 PLANS: Mapping[str, Plan] = {
     "quick": Plan(
-        (bandits(QUICK_BANDITS), maze(QUICK_MAZE)),
+        (bandits(QUICK_BANDITS, only=QUICK_STRAINS), maze(QUICK_MAZE)),
         AT_EQUAL_SIZE,
         Search(trials=6, ranges=RANGES),
         whole_epoch_lanes=8,
