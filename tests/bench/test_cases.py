@@ -9,6 +9,7 @@ from reinstate.bench import cases
 from reinstate.bench.cases import AXES, Case, Shelf, case_of, read_axes
 from reinstate.errors import UserError
 from reinstate.experiments import EXPERIMENTS
+from reinstate.runs.size import require_room
 from reinstate.settings import differences
 from tiny import TINY
 
@@ -18,6 +19,7 @@ CHANGED = {
     "hidden": {"network.hidden_size"},
     "memory": {"memory.capacity"},
     "epoch": {"task.repeats", "memory.capacity"},
+    "unroll": {"learner.unroll"},
 }
 
 
@@ -41,7 +43,7 @@ def test_a_memory_keeps_the_slots_that_no_write_can_fill() -> None:
 def test_every_experiment_has_every_axis(name: str) -> None:
     for axis in AXES:
         settings = case_of(name, "epl2rl", "quick", axis, 60).settings
-        settings.make_learner("epl2rl")
+        require_room(settings, "epl2rl", judged=True)
         assert AXES[axis].value(settings) == 60
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -81,3 +82,10 @@ def test_memory_is_counted_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_digits() -> None:
     assert timing.rounded(123456) == 123500 and timing.rounded(0.0123456, 3) == 0.0123
+
+
+def test_a_processor_has_a_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(timing, "CPUINFO", tmp_path / "cpuinfo")
+    assert timing.processor() != ""
+    (tmp_path / "cpuinfo").write_text("processor : 0\nmodel name : Fast 9\nmodel name : Slow 1\n")
+    assert timing.processor() == "Fast 9"

@@ -11,13 +11,14 @@ import jax
 
 from reinstate.agent import AGENTS
 from reinstate.bench import parts, rivals, starting
-from reinstate.bench.cases import KINDS, Case, Program, Shelf, case_of, read_axes
+from reinstate.bench.cases import AXES, KINDS, Case, Program, Shelf, case_of, read_axes
 from reinstate.bench.charts import charts
 from reinstate.bench.floors import Machine, floor_of, measure_machine
 from reinstate.bench.timing import (
     cores,
     peak_device_bytes,
     peak_host_bytes,
+    processor,
     rates,
     rounded,
     take_turns,
@@ -31,6 +32,7 @@ from reinstate.figures.writing import save_figure
 from reinstate.files import write_document
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
+from reinstate.runs.size import require_room
 
 MEASURES = {
     "speed": "steps per second and compile time, and floors of both",
@@ -96,7 +98,13 @@ class Speed(NamedTuple):
         for agent in self.asked.agents:
             case = case_of(experiment, agent, self.preset, axis, value)
             what = ", ".join(filter(None, [experiment, agent, f"{axis} {value}" * bool(axis)]))
-            for kind in KINDS:
+            judged = not axis or AXES[axis].judged
+            for kind in KINDS if judged else ("train",):
+                try:
+                    require_room(case.settings, agent, judged=kind == "judge")
+                except UserError as error:
+                    self.reporter.note(f"{what} is left out: {error}")
+                    continue
                 with self.reporter.working(f"{what}: compiling to {kind}"):
                     found[kind, case] = self.shelf.get(kind, case)
         return found
@@ -127,6 +135,7 @@ def bench(asked: Asked, out: Path, reporter: Reporter, command: str, kinds: Sequ
         "command": command,
         **provenance(),
         "device": describe(),
+        "processor": processor(),
         "cores": cores(),
         "preset": preset,
         **found,

@@ -67,6 +67,7 @@ class Axis(NamedTuple):
     value: Callable[[Settings], int]  # that the preset has
     laptop: Sequence[int]  # what to try on a CPU
     accelerator: Sequence[int]
+    judged: bool = True  # whether it makes a difference to judging
 
 
 AXES: dict[str, Axis] = {
@@ -104,6 +105,14 @@ AXES: dict[str, Axis] = {
         lambda s: s.task.episodes_per_epoch,
         (20, 100, 500),
         (20, 100, 500),
+    ),
+    "unroll": Axis(
+        "steps compiled side by side",
+        lambda s, value: replace(s, learner=replace(s.learner, unroll=value)),
+        lambda s: s.learner.unroll,
+        (1, 5),
+        (1, 2, 10),
+        judged=False,
     ),
 }
 

@@ -5,14 +5,17 @@ Programs run one after the other, again and again, so that a busy moment hits th
 
 import math
 import os
+import platform
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
+CPUINFO = Path("/proc/cpuinfo")
 FEWEST = 3  # rounds that quartiles need
 
 
@@ -89,6 +92,16 @@ def rounded(value: float, digits: int = 4) -> float:
 def cores() -> int:
     """Count the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processor() -> str:
+    """Name the CPU, as Linux does; elsewhere what Python knows of it."""
+    try:
+        lines = CPUINFO.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 def peak_host_bytes() -> int | None:
