@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import bench_tables
 import cell_tables
 import recognition_tables
+import rival_tables
 import scaling_tables
 import simulated
 import torture_tables
@@ -224,6 +226,12 @@ MADE: dict[str, Callable[..., str]] = {
     "scaling": lambda document: markdown(*scaling_tables.grown(document)),
     "scaling-model": lambda document: markdown(*scaling_tables.modelled(document)),
     "scaling-expected": lambda document: markdown(*scaling_tables.expected(document)),
+    "bench-speed": lambda document: markdown(*bench_tables.speed(document)),
+    "bench-growth": lambda document: markdown(*bench_tables.growth(document)),
+    "bench-floors": lambda document: markdown(*bench_tables.floors(document)),
+    "bench-rivals": lambda document: markdown(*bench_tables.rivals(document)),
+    "bench-parts": lambda document: markdown(*bench_tables.parts(document)),
+    "bench-waiting": lambda document: markdown(*bench_tables.waiting(document)),
     "cell-sizes": lambda document: markdown(*cell_tables.sizes(document)),
     "cell-clips": lambda document: markdown(*cell_tables.clips(document)),
     "cell-variants": lambda document: markdown(*cell_tables.variants(document)),
@@ -232,6 +240,9 @@ MADE: dict[str, Callable[..., str]] = {
     "recognition-tried": lambda document: markdown(*recognition_tables.tried(document)),
     "recall-policies": lambda document: markdown(*recognition_tables.policies(document)),
     "recall-observers": lambda document: markdown(*recognition_tables.observers(document)),
+    "rivals": lambda document: markdown(*rival_tables.ranking(document)),
+    "rivals-elsewhere": lambda document: markdown(*rival_tables.elsewhere(document)),
+    "rivals-tuned": lambda document: markdown(*rival_tables.tuned(document)),
     "cell-commands": lambda document: markdown(*cell_tables.made(document)),
 }
 

@@ -20,9 +20,9 @@ MODULI = 0.9, 0.999  # of the eigenvalues at the start, which last 10 to 1,000 s
 
 
 class LRULayer(eqx.Module):
-    """x + W [Re(C h), gated], with h_t = λ ∘ h_{t-1} + γ ∘ (B norm(x_t)),  γ = √(1 − |λ|²).
+    """x + W [Re(C h), gated], with h_t = λ ∘ h_{t-1} + γ ∘ (B norm(x_t)),  γ = √(1 − λ λ̄).
 
-    λ = exp(−exp(ν) + i exp(θ)), so that |λ| < 1 whatever is learned.
+    λ = exp(−exp(ν) + i exp(θ)), so that its modulus stays below 1 whatever is learned.
     """
 
     norm: eqx.nn.LayerNorm
