@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -47,19 +48,26 @@ settings.load_profile("reinstate")
 # A shell ignores SIGINT for what it starts in the background; tests of Ctrl-C need it noticed.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Thousands of small files are written, and flushed: in memory, where there is enough of it, that
+# costs nothing.
+MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 2e9:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+
 # What one worker has trained, others need not train again: tiny.py keeps it here.
 if "REINSTATE_TESTS" not in os.environ:
     FOLDER = tempfile.TemporaryDirectory(prefix="reinstate-tests-")
     os.environ["REINSTATE_TESTS"] = FOLDER.name  # workers and commands inherit it
 
 # Files, and beginnings of the names of tests, that `make test-fast` goes without.
-FIRST = ("test_learning.py", "test_reproduce.py")
+FIRST = ("test_learning.py", "test_reproduce.py", "test_docs.py", "test_ranks.py", "test_faults.py")
 SLOW = tuple((Path(__file__).parent / "slow.txt").read_text().split())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # The file that takes longest starts first, so that no worker is left alone with it at the end;
-    # then the one that makes what others share, so that none of them waits for it.
+    # The file that takes longest starts first, then the one that makes what others share, so that
+    # none of them waits for it, and others that take long: no worker is left alone with one of
+    # them at the end.
     items.sort(key=lambda item: [name not in item.nodeid for name in FIRST])
     for item in items:
         if item.nodeid.startswith(SLOW):
