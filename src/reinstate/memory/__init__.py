@@ -7,6 +7,7 @@ method is pure, so lanes are `jax.vmap`. Nothing of the rest of the package is n
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import jax
@@ -21,9 +22,10 @@ from reinstate.errors import (
     require_shape,
     require_within,
 )
+from reinstate.memory import search
+from reinstate.memory.search import FULL, Precision, Table
 from reinstate.registry import Registry
 
-TINY = 1e-12  # keeps the direction of a zero vector, and its gradient, finite
 DELTAS = 1e-30, 1e30  # between which the sum of many kernels, 1 / (distance + delta), is a number
 
 
@@ -72,6 +74,8 @@ class Contents(NamedTuple):
     """What a DND holds."""
 
     keys: Array  # (capacity, key_size)
+    norms: Array  # (capacity,) of the keys
+    codes: Array  # (2, capacity) of the keys, by which identical ones are found; 0 if it is empty
     values: Array  # (capacity, value_size)
     written: Array  # (capacity,) the number of the write that filled the slot; 0: it is empty
     used: Array  # (capacity,) when it was last written or read
@@ -127,8 +131,11 @@ class DND(Memory):
     def empty(self, key_size: int, value_size: int, dtype: Any = None) -> Contents:
         """Return a dictionary without entries, of float32 or of the dtype that is given."""
         # Each field has an array of its own, so that `jax.jit` may be given all of them to reuse.
+        keys = jnp.zeros((self.capacity, key_size), dtype)
         return Contents(
-            keys=jnp.zeros((self.capacity, key_size), dtype),
+            keys=keys,
+            norms=search.norm(keys),
+            codes=jnp.zeros((2, self.capacity), jnp.uint32),
             values=jnp.zeros((self.capacity, value_size), dtype),
             written=jnp.zeros(self.capacity, jnp.int32),
             used=jnp.zeros(self.capacity, jnp.int32),
@@ -137,18 +144,44 @@ class DND(Memory):
             clock=jnp.zeros((), jnp.int32),
         )
 
+    def holding(self, keys: Array, values: Array) -> Contents:
+        """Return what writes under these keys, one after the other, leave: rows of both arrays.
+
+        Much faster than to write them, for keys that differ; one that comes twice has two slots, of
+        which the newer comes first.
+        """
+        keys, values = jnp.asarray(keys), jnp.asarray(values)
+        rows = keys.shape[0]
+        if rows > self.capacity:
+            raise UserError(f"{rows} keys need as many slots: raise capacity, {self.capacity}")
+        require_shape("values", values, (rows, *values.shape[1:]), "one for each key")
+        contents = self.empty(keys.shape[1], values.shape[1], keys.dtype)
+        order = jnp.arange(1, rows + 1, dtype=jnp.int32)
+        return Contents(
+            keys=contents.keys.at[:rows].set(keys),
+            norms=contents.norms.at[:rows].set(search.norm(keys)),
+            codes=contents.codes.at[:, :rows].set(jax.vmap(search.code, out_axes=1)(keys)),
+            values=contents.values.at[:rows].set(values),
+            written=contents.written.at[:rows].set(order),
+            used=contents.used.at[:rows].set(order),
+            merged=contents.merged.at[:rows].set(1),
+            writes=contents.writes + rows,
+            clock=contents.clock + rows,
+        )
+
     def write(self, contents: Contents, key: Array, value: Array) -> Contents:
         """Store a value over the same key if it is there, else in the least recently used slot."""
         key = _checked("key", key, contents.keys, self.capacity)
         value = _checked("value", value, contents.values, self.capacity)
-        same = self._same(contents, key)
-        # Empty slots were never used, so they come first; a match comes before everything.
-        slot = jnp.argmin(jnp.where(same, -1, contents.used))
-        merged = jnp.where(same[slot], contents.merged[slot], 0) + 1
+        slot, same = self._slot(contents, key)
+        merged = jnp.where(same, contents.merged[slot], 0) + 1
         key = self._merge(contents.keys[slot], key, merged)
+        plain = jax.lax.stop_gradient(key)
         now, writes = contents.clock + 1, contents.writes + 1
         return Contents(
             keys=contents.keys.at[slot].set(key),
+            norms=contents.norms.at[slot].set(search.norm(plain)),
+            codes=contents.codes.at[:, slot].set(search.code(plain)),
             values=contents.values.at[slot].set(value),
             written=contents.written.at[slot].set(writes),
             used=contents.used.at[slot].set(now),
@@ -161,9 +194,12 @@ class DND(Memory):
         """Return how many slots are taken."""
         return jnp.sum(contents.written > 0)
 
-    def _same(self, contents: Contents, key: Array) -> Array:
-        """Find the slot, if any, that a write under this key goes to, (capacity,) of booleans."""
-        return jnp.all(contents.keys == key[None, :], axis=1) & (contents.written > 0)
+    def _slot(self, contents: Contents, key: Array) -> tuple[Array, Array]:
+        """Find where a write under this key goes, and whether that slot is its own."""
+        key = jax.lax.stop_gradient(key)
+        own, same = search.find(contents.keys, contents.codes, key)
+        # Empty slots were never used, so they come first.
+        return jnp.where(same, own, jnp.argmin(contents.used)), same
 
     def _merge(self, old: Array, new: Array, count: Array) -> Array:
         """Return the key of a slot that had `old` and gets `new`, the count-th it stands for."""
@@ -175,58 +211,70 @@ class DND(Memory):
         weights_i = κ_i / Σ_j κ_j,  κ_i = 1 / (d(query, key_i) + δ)
         """
         query = _checked("query", query, contents.keys, self.capacity)
-        slots = self._nearest(contents, jax.lax.stop_gradient(query))
-        found = contents.written[slots] > 0  # (k,)
+        found = self._combined(contents, query, self._nearest(contents, query))
+        return found, _after(contents, found)
+
+    def read_many(
+        self,
+        contents: Contents,
+        queries: Array,
+        precision: Precision = "float32",
+        block: int | None = None,
+    ) -> tuple[Retrieval, Contents]:
+        """Read one memory for many queries at the same moment; fields begin with (queries, …).
+
+        Finds what `read` finds, whatever the precision of the search, in fewer passes over the
+        memory: see `reinstate.memory.search.nearest`.
+        """
+        queries = _checked("queries", jnp.atleast_2d(queries), contents.keys, self.capacity)
+        slots = self._nearest_many(contents, queries, precision, block)
+        found = jax.vmap(partial(self._combined, contents))(queries, slots)
+        return found, _after(contents, found)
+
+    def _combined(self, contents: Contents, query: Array, slots: Array) -> Retrieval:
+        """Combine the values of some slots by their keys' distances."""
+        written, values = contents.written[slots], contents.values[slots]
+        found = written > 0  # (k,)
         # Distances again, of the chosen few alone: gradients need no pass over the whole memory.
-        distances = self._distances(contents.keys[slots], query)
+        keys = contents.keys[slots]
+        distances = search.distances_to(keys, search.norm(keys), query, self.distance)
         kernel = jnp.where(found, 1 / (distances + self.delta), 0.0)
         weights = kernel / jnp.where(jnp.any(found), jnp.sum(kernel), 1.0)
-        # Full precision, here and below: an accelerator's short products would blur what is
-        # recalled and confuse near neighbours.
-        value = jnp.matmul(weights, contents.values[slots], precision=jax.lax.Precision.HIGHEST)
-        value = value.astype(contents.values.dtype)
-        now = contents.clock + 1
-        # A slot that is still empty stays unused, or it would no longer be the first to be filled.
-        used = contents.used.at[slots].set(jnp.where(found, now, contents.used[slots]))
+        # In full precision: an accelerator's short products would blur what is recalled.
+        value = jnp.matmul(weights, values, precision=FULL).astype(values.dtype)
         distances = jnp.where(found, distances, jnp.inf)
-        retrieval = Retrieval(
-            value,
-            slots,
-            weights,
-            distances,
-            contents.written[slots],
-            contents.values[slots],
-            kernel,
-            contents.writes,
-        )
-        return retrieval, contents._replace(used=used, clock=now)
+        seen = weights, distances, written, values, kernel, contents.writes
+        return Retrieval(value, slots, *seen)
 
     def _nearest(self, contents: Contents, query: Array) -> Array:
         """Find the slots of the k nearest keys; ties go to the newest."""
+        contents, query = jax.lax.stop_gradient((contents, query))
+        distances = search.distances_to(contents.keys, contents.norms, query, self.distance)
+        ranks = search.ranked(self._rank(contents, distances), contents.written)
+        return search.first(ranks, contents.written, self.k)
 
-        def pick(ranks: Array, _: None) -> tuple[Array, Array]:
-            tied = ranks == jnp.min(ranks)
-            slot = jnp.argmax(jnp.where(tied, contents.written, -1))
-            return ranks.at[slot].set(jnp.inf), slot
-
-        distances = self._distances(jax.lax.stop_gradient(contents.keys), query)
-        ranks = self._rank(contents, distances)
-        ranks = jnp.where(contents.written > 0, ranks, jnp.finfo(distances.dtype).max)
-        _, slots = jax.lax.scan(pick, ranks, None, length=self.k)
-        return slots
+    def _nearest_many(
+        self, contents: Contents, queries: Array, precision: Precision, block: int | None
+    ) -> Array:
+        """Find the slots of the k nearest keys of each query, (queries, k)."""
+        table = Table(contents.keys, contents.norms, contents.written)
+        return search.nearest(table, queries, self.k, self.distance, precision, block)
 
     def _rank(self, contents: Contents, distances: Array) -> Array:
         """Say which neighbours come first: those of the lowest rank, (capacity,)."""
         return distances
 
-    def _distances(self, keys: Array, query: Array) -> Array:
-        # In float32 at least: a short type would take neighbours for one another.
-        precise = jnp.promote_types(keys.dtype, jnp.float32)
-        keys, query = keys.astype(precise), query.astype(precise)
-        if self.distance == "euclidean":
-            return jnp.sum((keys - query[None, :]) ** 2, axis=1)
-        dots = jnp.matmul(keys, query, precision=jax.lax.Precision.HIGHEST)
-        return jnp.maximum(1 - dots / (_norm(keys) * _norm(query)), 0.0)
+
+def _after(contents: Contents, found: Retrieval) -> Contents:
+    """Return contents after these neighbours were found: they were used, but for empty slots."""
+    slots, there = found.slots.ravel(), found.written.ravel() > 0
+    # What is read comes before what is written next. Without an order between the two, every step
+    # would copy the memory, to read the one and write the other.
+    there |= search.never(found.distances) | search.never(found.value)
+    now = contents.clock + 1
+    # A slot that is still empty stays unused, or it would no longer be the first to be filled.
+    used = jnp.where(there, now, contents.used[slots])
+    return contents._replace(used=contents.used.at[slots].set(used), clock=now)
 
 
 def _checked(name: str, array: Any, among: Array, capacity: int) -> Array:
@@ -238,12 +286,9 @@ def _checked(name: str, array: Any, among: Array, capacity: int) -> Array:
         )
     array = jnp.asarray(array, among.dtype)
     whose = "a stored value's size" if name == "value" else "a stored key's size"
-    require_shape(name, array, among.shape[1:], whose)
+    many = array.shape[:1] if name == "queries" and array.ndim == 2 else ()
+    require_shape(name, array, many + among.shape[1:], whose)
     return array
-
-
-def _norm(x: Array) -> Array:
-    return jnp.sqrt(jnp.maximum(jnp.sum(x**2, axis=-1), TINY))
 
 
 @dataclass(frozen=True)
@@ -268,25 +313,37 @@ class Consolidating(DND):
         if not 0 <= self.reach <= LARGEST_NUMBER:
             raise UserError(f"reach must be a distance, 0 or more, not {self.reach}")
 
-    def _same(self, contents: Contents, key: Array) -> Array:
-        identical = super()._same(contents, key)
+    def _slot(self, contents: Contents, key: Array) -> tuple[Array, Array]:
+        slot, identical = super()._slot(contents, key)
         if self.merge == "none" or not self.reach:
-            return identical  # at 0, not all keys of one direction: their cosine distance is 0 too
-        distances = self._distances(contents.keys, key)
+            return slot, identical  # at 0, not all keys of one direction: their distance is 0 too
+        contents, key = jax.lax.stop_gradient((contents, key))
+        distances = search.distances_to(contents.keys, contents.norms, key, self.distance)
         distances = jnp.where(contents.written > 0, distances, jnp.inf)
-        nearest = jnp.arange(self.capacity) == jnp.argmin(distances)
-        within = nearest & (distances <= self.reach)
-        return jnp.where(jnp.any(identical), identical, within)
+        nearest = jnp.argmin(distances)
+        within = ~identical & (distances[nearest] <= self.reach)
+        return jnp.where(within, nearest, slot), identical | within
 
     def _merge(self, old: Array, new: Array, count: Array) -> Array:
         if self.merge != "mean":
             return new
-        return jnp.where(count == 1, new, old + (new - old) / count)  # the first replaces another
+        mean = jnp.where(count == 1, new, old + (new - old) / count)  # the first replaces another
+        return mean / (
+            1 + search.never(mean)
+        )  # computed before it is stored, or XLA copies all keys
 
     def _rank(self, contents: Contents, distances: Array) -> Array:
         if self.recall == "nearest":
             return distances
         return jnp.where(distances <= self.reach, -contents.written, distances)
+
+    def _nearest_many(
+        self, contents: Contents, queries: Array, precision: Precision, block: int | None
+    ) -> Array:
+        if self.recall == "nearest":
+            return super()._nearest_many(contents, queries, precision, block)
+        # The newest within reach may be far from the nearest: every query asks all of the memory.
+        return jax.lax.map(partial(self._nearest, contents), queries)
 
 
 MEMORIES: Registry[type[Memory]] = Registry("memory", {"dnd": DND, "consolidating": Consolidating})
