@@ -105,7 +105,7 @@ def test_a_window_bounds_what_is_kept_and_so_do_blocks() -> None:
         for whole, window in [(_kept(world, name, 910), _kept(world, name, 91))]
     }
     for name, (whole, window) in kept.items():
-        assert whole < 200e6 and window < whole / 2, (name, kept)
+        assert whole < 60e6 and window < whole / 2, (name, kept)
 
 
 def _kept(world: World, name: str, episodes: int) -> int:

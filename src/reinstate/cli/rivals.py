@@ -52,10 +52,13 @@ class Rivals(Verb):
 
     def do(self, command: str) -> dict[str, Any]:
         from reinstate import devices
+        from reinstate.agent import AGENTS
         from reinstate.contest.holding import hold
         from reinstate.runs.progress import Reporter
 
         plan = self.plan
+        for agent in plan.agents:
+            AGENTS.find(agent)  # refuses what there is not, before anything is trained
         devices.divide_cpu()
         return hold(plan, self.preset, self.out, Reporter(), command=command)
 
