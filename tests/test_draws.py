@@ -26,6 +26,31 @@ def test_longer_draws_begin_with_the_shorter() -> None:
     )
 
 
+def test_the_hash_is_threefry() -> None:
+    """Known answers of Threefry-2x32 with 20 rounds, from the authors' Random123."""
+    for word, counts, wanted in (
+        (0, (0, 0), (0x6B200159, 0x99BA4EFE)),
+        (0xFFFFFFFF, (0xFFFFFFFF,) * 2, (0x1CB996FC, 0xBB002BE7)),
+    ):
+        key = jnp.array([word, word], jnp.uint32)
+        found = draws.threefry(key, *(jnp.array(count, jnp.uint32) for count in counts))
+        assert tuple(map(int, found)) == wanted
+
+
+def test_another_generator_is_left_to_jax() -> None:
+    key = jax.random.key(3, impl="rbg")
+    assert jax.random.key_impl(draws.split(key, 2)) == "rbg"
+    wanted = jax.random.gumbel(key, (16,), jnp.float32)[:6].reshape(2, 3)
+    np.testing.assert_array_equal(draws.gumbel(key, 2, 3), wanted)
+
+
+def test_a_lane_draws_what_it_would_alone() -> None:
+    keys = jax.random.split(KEY, 20)
+    drawn = jax.jit(jax.vmap(lambda key: draws.gumbel(key, 10, 10)))(keys)
+    wanted = jax.jit(jax.vmap(lambda key: jax.random.gumbel(key, (100,))))(keys)
+    np.testing.assert_array_equal(drawn.reshape(20, 100), wanted)
+
+
 def test_integers_keep_their_bounds() -> None:
     keys = jax.random.split(KEY, 500)
     drawn = np.asarray(jax.vmap(lambda key: draws.integers(key, 3, jnp.array([0, 2, 3]), 4))(keys))
