@@ -21,6 +21,7 @@ def test_help_says_that_it_continues(command: "Command") -> None:
         ("--preset quik", "unknown preset 'quik': did you mean quick?"),
         ("--trials 0", "trials must be positive"),
         ("--seeds 0", "seeds must be positive"),
+        ("--longer 0", "epochs must be positive"),
     ],
 )
 def test_mistakes_are_refused_in_one_line(command: "Command", options: str, expected: str) -> None:

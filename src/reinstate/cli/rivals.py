@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from reinstate.analysis.intervals import with_interval
 from reinstate.cli.shared import Names, Verb, shown
 from reinstate.cli.tables import PER_EPISODE, print_table, say
-from reinstate.contest.plan import Plan, find_plan
+from reinstate.contest.plan import Plan, changed, find_plan
 from reinstate.contest.tables import rows
 from reinstate.errors import UserError
 
@@ -32,6 +32,8 @@ class Rivals(Verb):
     """How many agents of each kind are trained."""
     trials: Annotated[int | None, shown("INT", "the preset's own")] = None
     """How many learning rates and entropy costs are tried for each agent."""
+    longer: int = 1
+    """How many times as long as in the preset agents are trained."""
     out: Path = Path("reproduction/rivals")
     """Folder for everything that is written."""
 
@@ -43,12 +45,9 @@ class Rivals(Verb):
         if unknown := [name for name in self.events if name not in known]:
             raise UserError(f"unknown event {unknown[0]!r}: choose among {', '.join(known)}")
         events = tuple(known[name] for name in self.events or known)
-        if self.seeds is not None:
-            events = tuple(
-                replace(e, settings=replace(e.settings, seeds=self.seeds)) for e in events
-            )
         search = plan.search if self.trials is None else replace(plan.search, trials=self.trials)
-        return replace(plan, events=events, agents=self.agents or plan.agents, search=search)
+        plan = replace(plan, events=events, agents=self.agents or plan.agents, search=search)
+        return changed(plan, self.seeds, self.longer)
 
     def do(self, command: str) -> dict[str, Any]:
         from reinstate import devices

@@ -149,7 +149,7 @@ QUICK_MAZE = _in(
 PAPER_BANDITS: Settings[BarcodeBandits, DND] = Settings(
     BarcodeBandits(),
     seeds=5,
-    learner=replace(LEARNER, lanes=256, epochs=75, unroll=10),
+    learner=replace(LEARNER, lanes=256, epochs=150, unroll=10),
     evaluation=Evaluation(epochs=500),
 )
 PAPER_INDEPENDENT = replace(PAPER_BANDITS, task=BarcodeBandits(mapping="independent"))
@@ -179,9 +179,19 @@ PLANS: Mapping[str, Plan] = {
         ),
         (*AT_EQUAL_SIZE, *WIDE),
         Search(trials=16, ranges=RANGES),
-        whole_epoch_lanes=64,
+        whole_epoch_lanes=16,
     ),
 }
+
+
+def changed(plan: Plan, seeds: int | None = None, longer: int = 1) -> Plan:
+    """Return a plan with other seeds, or with training that is `longer` times as long."""
+    events = []
+    for event in plan.events:
+        settings = event.settings if seeds is None else replace(event.settings, seeds=seeds)
+        learner = replace(settings.learner, epochs=longer * settings.learner.epochs)
+        events.append(replace(event, settings=replace(settings, learner=learner)))
+    return replace(plan, events=tuple(events))
 
 
 def find_plan(preset: str) -> Plan:
