@@ -116,7 +116,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
             told = jnp.zeros_like(played.steps.reward) + reward(rest[1], settings["recall"])
             return after, played._replace(steps=played.steps._replace(reward=told))
 
-        monkeypatch.setattr("reinstate.learner.play", dream)
+        monkeypatch.setattr("reinstate.recompute.play", dream)
         state, train_epoch, seen = one.init(jnp.array(0)), jax.jit(one.train_epoch), []
         for _ in range(one.settings.epochs):
             state, metrics = train_epoch(state)
@@ -261,7 +261,7 @@ def test_whether_gradients_reach_stored_states_is_a_setting(
         asked.append(settings["through_storage"])
         return play(*words, **settings)
 
-    monkeypatch.setattr("reinstate.learner.play", listen)
+    monkeypatch.setattr("reinstate.recompute.play", listen)
     one = learner(replace(SETTINGS, through_storage=through))
     jax.eval_shape(one.train_epoch, jax.eval_shape(one.init, jnp.array(0)))
     assert set(asked) == {through}

@@ -175,7 +175,7 @@ def test_what_comes_back_is_multiplied_by_recall() -> None:
     start, key = a_life(agent), jax.random.key(3)
     run = jax.jit(lambda recall: play(WORLD, agent, DICTIONARY, start, tasks, key, recall=recall))
     for recall in (0.0, 0.5):
-        life, (steps, _) = run(jnp.array(recall))
+        life, (steps, *_) = run(jnp.array(recall))
         by_hand = fresh_memory()
         for n in range(4):
             found, by_hand = DICTIONARY.read(by_hand, tasks.context[n])
@@ -207,7 +207,7 @@ def test_unrolling_changes_nothing_but_speed(unroll: int) -> None:
     _, play_key = jax.random.split(jax.random.key(0))
     agent = an_agent("epl2rl")
     again = jax.jit(partial(play, WORLD, agent, DICTIONARY, unroll=unroll))
-    _, (unrolled, _) = again(a_life(agent), tasks, play_key)
+    _, (unrolled, *_) = again(a_life(agent), tasks, play_key)
     np.testing.assert_array_equal(unrolled.action, steps.action)
     np.testing.assert_allclose(unrolled.logits, steps.logits, atol=1e-5)
 
@@ -225,7 +225,7 @@ def test_actions_are_drawn_from_the_policy() -> None:
     keys = jax.random.split(jax.random.key(2), lanes)
     tasks = jax.vmap(WORLD.sample_epoch)(keys)
     lives = start_lanes(WORLD, agent, DICTIONARY, lanes)
-    _, (steps, _) = jax.jit(jax.vmap(partial(play, WORLD, agent, DICTIONARY)))(lives, tasks, keys)
+    _, (steps, *_) = jax.jit(jax.vmap(partial(play, WORLD, agent, DICTIONARY)))(lives, tasks, keys)
     draws = lanes * WORLD.episodes_per_epoch * WORLD.pulls
     frequency = np.bincount(np.asarray(steps.action).ravel(), minlength=3) / draws
     error = np.sqrt(np.asarray(probabilities) * (1 - np.asarray(probabilities)) / draws)
@@ -292,7 +292,7 @@ def test_without_a_context_on_show_nothing_comes_back() -> None:
     world = Silent(num_arms=3, pulls=4, num_contexts=3, repeats=3, barcode_length=4)
     agent = an_agent("epl2rl")
     tasks = world.sample_epoch(jax.random.key(3))
-    life, (steps, _) = jax.jit(partial(play, world, agent, DICTIONARY))(
+    life, (steps, *_) = jax.jit(partial(play, world, agent, DICTIONARY))(
         start_epoch(world, agent, DICTIONARY), tasks, jax.random.key(0)
     )
     assert int((life.memory.written > 0).sum()) == 3  # there was something to recall
@@ -303,7 +303,7 @@ def test_without_a_context_on_show_nothing_comes_back() -> None:
 def test_an_agent_that_outlives_episodes_is_stepped_on_through_the_epoch() -> None:
     agent = make_agent("l2rl", WORLD, replace(NETWORK, reset="epoch"), key=jax.random.key(1))
     tasks = WORLD.sample_epoch(jax.random.key(0))
-    life, (steps, _) = jax.jit(partial(play, WORLD, agent, DICTIONARY))(
+    life, (steps, *_) = jax.jit(partial(play, WORLD, agent, DICTIONARY))(
         a_life(agent), tasks, jax.random.key(0)
     )
     state, nothing = agent.initial_state(), (jnp.array(-1), jnp.zeros(()))
@@ -428,7 +428,7 @@ def test_a_recollection_is_reinstated_when_its_context_is_first_shown(once: bool
     memory = Consolidating(capacity=5, k=3, reach=0.3)
     agent = make_agent("epl2rl-recognition", WORLD, network, key=jax.random.key(1))
     tasks: Any = WORLD.sample_epoch(jax.random.key(0))
-    life, (steps, _) = jax.jit(partial(play, WORLD, agent, memory))(
+    life, (steps, *_) = jax.jit(partial(play, WORLD, agent, memory))(
         start_epoch(WORLD, agent, memory), tasks, jax.random.key(3)
     )
     by_hand = memory.empty(WORLD.context_size, NETWORK.hidden_size)

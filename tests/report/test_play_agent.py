@@ -112,7 +112,7 @@ def recorded(experiment: str, recall: float, seed: int) -> tuple[list[dict[str, 
         start = start_epoch(world, player, memory)
         contents = start.memory._replace(keys=start.memory.keys.astype(jnp.float32))
         run_epoch = jax.jit(partial(play, world, player, memory))
-        state, (steps, _) = run_epoch(start._replace(memory=contents), tasks, key, recall=recall)
+        state, (steps, *_) = run_epoch(start._replace(memory=contents), tasks, key, recall=recall)
         tasks, steps, state = jax.tree.map(np.asarray, (tasks, steps, state))
     return (
         [
