@@ -34,6 +34,11 @@ def test_mistakes_take_one_line(command: Command, line: str, message: str) -> No
     assert not Path("benchmarks").exists()
 
 
+def test_a_folder_that_cannot_be_is_refused_before_anything_is_measured(command: Command) -> None:
+    Path("taken").touch()
+    assert_refused(command("bench --out taken"), "taken")
+
+
 def test_a_record_and_its_figures(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = Experiment("tiny", BARCODE_BANDITS.world, presets={"quick": TINY})
     monkeypatch.setitem(registry._registered["experiment"], "tiny", tiny)

@@ -43,7 +43,7 @@ MEASURES = {
 }
 REWARDS = {"barcode-bandits": 7.0}  # stated, of experiments that were asked for no other
 Kind = tuple[str, Case]  # train or judge, and what
-PATIENCE = 15.0  # seconds that the programs of one curve may take turns
+PATIENCE = 10.0  # seconds that the programs of one curve may take turns
 DPI = 200
 
 
@@ -129,8 +129,10 @@ def bench(asked: Asked, out: Path, reporter: Reporter, command: str, kinds: Sequ
     """Measure what was asked for; write a document and figures; return the document."""
     began, platform = time.perf_counter(), jax.default_backend()
     preset = asked.preset or ("quick" if platform == "cpu" else "paper")
+    cases = [case_of(e, a, preset) for e in asked.experiments for a in asked.agents]
+    out.mkdir(parents=True, exist_ok=True)  # now, and not after minutes, if that cannot be
     with compiling_everything():
-        found = _found(asked, preset, reporter)
+        found = _found(asked, preset, cases, reporter)
     document = {
         "command": command,
         **provenance(),
@@ -150,9 +152,8 @@ def bench(asked: Asked, out: Path, reporter: Reporter, command: str, kinds: Sequ
     return document
 
 
-def _found(asked: Asked, preset: str, reporter: Reporter) -> dict[str, Any]:
+def _found(asked: Asked, preset: str, cases: Sequence[Case], reporter: Reporter) -> dict[str, Any]:
     """Measure one thing after the other; programs that several need are compiled once."""
-    cases = [case_of(e, a, preset) for e in asked.experiments for a in asked.agents]
     shelf, first = Shelf(), cases[0]
     with reporter.working("what this machine can do"):
         machine = measure_machine()

@@ -19,7 +19,7 @@ class Bench(Verb):
 
     Programs take turns, so that a busy moment hits them all. Reported are the median and the
     quartiles of steps per second, compile time apart; beside them stands what the machine could do
-    at best. Two minutes on two cores; everything, in four:
+    at best. That takes two or three minutes on two cores, and all axes take two more:
 
       reinstate bench
       reinstate bench --axes lanes seeds hidden memory epoch unroll
@@ -41,7 +41,7 @@ class Bench(Verb):
     preset: Annotated[str | None, shown("STR", "quick on a CPU, else paper")] = None
     """Where all settings come from."""
     repeats: int = 5
-    """How often each program is timed; those of one curve stop after 15 s, if timed three times."""
+    """How often each program is timed; those of one curve stop after 10 s, if timed three times."""
     reward: Annotated[float | None, shown("FLOAT", "7 in barcode bandits")] = None
     """The reward per episode to train up to."""
     figures: Annotated[tuple[str, ...], shown("KIND …", "svg")] = ("svg",)
