@@ -10,6 +10,7 @@ from typing import Any
 
 import bench_tables
 import cell_tables
+import memory_tables
 import recognition_tables
 import rival_tables
 import scaling_tables
@@ -232,6 +233,10 @@ MADE: dict[str, Callable[..., str]] = {
     "bench-rivals": lambda document: markdown(*bench_tables.rivals(document)),
     "bench-parts": lambda document: markdown(*bench_tables.parts(document)),
     "bench-waiting": lambda document: markdown(*bench_tables.waiting(document)),
+    "memory-costs": lambda document: markdown(*memory_tables.costs(document)),
+    "memory-compared": lambda document: markdown(*memory_tables.compared(document)),
+    "memory-many": lambda document: markdown(*memory_tables.many(document)),
+    "memory-expected": lambda document: markdown(*memory_tables.expected(document)),
     "cell-sizes": lambda document: markdown(*cell_tables.sizes(document)),
     "cell-clips": lambda document: markdown(*cell_tables.clips(document)),
     "cell-variants": lambda document: markdown(*cell_tables.variants(document)),

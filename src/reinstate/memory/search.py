@@ -20,6 +20,7 @@ FULL = jax.lax.Precision.HIGHEST  # short products would confuse near neighbours
 GROUPS = 8, 128  # least and most slots of which a search by many queries keeps the best alone
 PRODUCTS = {"cpu": 1 << 21}  # numbers that a block makes: those of a CPU stay in its cache
 MORE_PRODUCTS = 1 << 25  # on other devices, which need much to do at a time
+SPARE = 6  # groups that are looked at again, besides two for each neighbour
 RESCORED = 1 << 24  # numbers of keys that are looked at again at a time
 # The largest relative error of rounding a number. TF32 may be cut off rather than rounded.
 ROUNDING = {"float32": 0.0, "tensorfloat32": 2.0**-10, "bfloat16": 2.0**-8}
@@ -130,7 +131,7 @@ def nearest(
     sizes = _sizes(table.written.shape[0], queries.shape[0], block)
     least = _least(table, queries, distance, precision, sizes)  # (groups, queries)
     groups = least.shape[0]
-    wanted = min(groups, 2 * k + 6)
+    wanted = min(groups, 2 * k + SPARE)
     order = jnp.arange(groups, 0, -1, dtype=jnp.int32)  # of groups in a tie, any
     chosen = jax.vmap(lambda each: first(each, order, wanted), in_axes=1)(least)
     slots, farthest = _looked_at_again(table, queries, chosen, sizes.group, k, distance)

@@ -1,0 +1,77 @@
+"""A record of benchmarks/memories.py → tables: a header and rows."""
+
+from typing import Any
+
+Table = tuple[list[str], list[list[str]]]
+
+
+def costs(document: dict[str, Any]) -> Table:
+    """Show what one read and one write cost, by entries and dimensions."""
+    rows = [
+        [
+            f"{each['entries']:,}",
+            f"{each['size']:,}",
+            *(written(each[way]["best"]) for way in ("read", "read_k", "write")),
+        ]
+        for each in document["rows"]
+    ]
+    k = document["k"]
+    return ["entries", "dimensions", "read, k = 1", f"read, k = {k}", "write"], rows
+
+
+def compared(document: dict[str, Any]) -> Table:
+    """Show how many times as long a plain dictionary takes."""
+    rows = [
+        [f"{each['entries']:,}", *(_times(each, way) for way in ("read", "read_k", "write"))]
+        for each in document["rows"]
+        if "plain_read" in each
+    ]
+    return ["entries", "read, k = 1", f"read, k = {document['k']}", "write"], rows
+
+
+def _times(row: dict[str, Any], way: str) -> str:
+    plain, ours = row[f"plain_{way}"]["best"], row[way]["best"]
+    return f"{written(plain)}: × {plain / ours:.1f}"
+
+
+def many(document: dict[str, Any]) -> Table:
+    """Show what many queries at once cost, and how near they come to the machine's products."""
+    queries = document["queries"]
+    rows = [
+        [
+            f"{each['entries']:,}",
+            written(each["many"]["best"]),
+            written(each["many"]["best"] / queries),
+            written(queries * each["read_k"]["best"]),
+            f"{each['share_of_peak']:.0%}",
+        ]
+        for each in document["rows"]
+        if "many" in each
+    ]
+    header = ["entries", f"{queries:,} at once", "each", "one after the other", "of a product"]
+    return header, rows
+
+
+def expected(document: dict[str, Any]) -> Table:
+    """Show what bytes and operations say of a GPU."""
+    rows = [
+        [
+            each["precision"],
+            f"{each['operations'] / 1e9:,.0f} G",
+            f"{each['table'] / 1e9:.2f} GB",
+            f"{each['products'] / 1e9:.2f} GB",
+            f"{each['again'] / 1e9:.2f} GB",
+            f"{written(each['multiplying'])} + {written(each['moving'])}",
+        ]
+        for each in document["expected"]
+    ]
+    names = ["products in", "operations", "table", "products", "looked at again"]
+    return [*names, "multiplying + moving"], rows
+
+
+def written(seconds: float) -> str:
+    """Write seconds in the unit that suits them."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
