@@ -172,18 +172,23 @@ def tune(plan: Plan, agent: str, settings: Settings, path: Path, reporter: Repor
     if stop:
         raise Stopped(f"stopped after tuning {agent}: the same command continues")
     rates = [rates_of(candidate, settings.learner)._asdict() for candidate in drawn]
-    reward = np.nan_to_num(scores.reward.mean(axis=1), nan=-np.inf)
+    reward = scores.reward.mean(axis=1)
     tuned: Tuned = {
         "settings": to_dict(alone),
         "trials": [
             {"rates": rate, "reward": float(r) if np.isfinite(r) else None}
             for rate, r in zip(rates, reward, strict=True)
         ],
-        "best": {name: float(value) for name, value in rates[int(np.argmax(reward))].items()},
+        "best": {name: float(value) for name, value in rates[best_of(reward)].items()},
         "seconds": {"compile": scores.compile_seconds, "train": scores.train_seconds},
     }
     write_document(path, {**tuned})
     return tuned
+
+
+def best_of(reward: np.ndarray) -> int:
+    """Return which setting earned most; NaN, of a setting that failed, is the least."""
+    return int(np.argmax(np.where(np.isfinite(reward), reward, -np.inf)))
 
 
 def judge(agent: str, settings: Settings, world: World, params: Any) -> Judged:
