@@ -100,11 +100,28 @@ def rivals(document: dict[str, Any]) -> Table:
                 str(each.get("threads", "")),
                 f"{each['batch']:,}",
                 _rate(each),
-                f"× {each['ours']['median']:.3g} [{low:.3g}, {high:.3g}]",
+                f"× {_times(each['ours']['median'])} [{_times(low)}, {_times(high)}]",
             ]
         )
     header = ["who", "threads", "lanes in all", "steps per second [quartiles]"]
     return [*header, "ours at the preset is as fast"], rows
+
+
+def busy(document: dict[str, Any]) -> str:
+    """Say whether the machine had other things to do."""
+    load = document.get("load")
+    if load is None:
+        return "How busy the machine was is not recorded: trust ratios more than rates."
+    if load < 0.5:
+        return f"Nothing else ran at the time (load average {load:.1f})."
+    return (
+        f"Other programs ran at the time (load average {load:.1f} before it began): trust ratios"
+        " more than rates."
+    )
+
+
+def _times(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def parts(document: dict[str, Any]) -> Table:

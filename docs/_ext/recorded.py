@@ -227,6 +227,7 @@ MADE: dict[str, Callable[..., str]] = {
     "scaling": lambda document: markdown(*scaling_tables.grown(document)),
     "scaling-model": lambda document: markdown(*scaling_tables.modelled(document)),
     "scaling-expected": lambda document: markdown(*scaling_tables.expected(document)),
+    "bench-busy": bench_tables.busy,
     "bench-speed": lambda document: markdown(*bench_tables.speed(document)),
     "bench-growth": lambda document: markdown(*bench_tables.growth(document)),
     "bench-floors": lambda document: markdown(*bench_tables.floors(document)),

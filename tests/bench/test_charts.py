@@ -1,7 +1,8 @@
-"""A record → charts: one per curve, with medians and quartiles where they belong."""
+"""A record → charts and tables: medians and quartiles where they belong."""
 
 from typing import Any
 
+import bench_tables
 from reinstate.bench.charts import charts
 from reinstate.bench.rivals import best
 
@@ -46,3 +47,13 @@ def test_rivals_have_a_line_per_number_of_threads() -> None:
 def test_the_best_of_the_rival_is_its_fastest_row() -> None:
     assert best(RIVALS) is RIVALS[3] and best(RIVALS, batch=1) is RIVALS[1]
     assert best(RIVALS[:1]) is None
+
+
+def test_tables_say_how_many_times_as_fast_and_how_busy_it_was() -> None:
+    ours = {"median": 2120.0, "quartiles": [1.5, 3000.0]}
+    _, rows = bench_tables.rivals({"rivals": {"rows": [{**RIVALS[1], "ours": ours}]}})
+    assert rows == [["PyTorch", "1", "1", "2,000 [1,000, 4,000]", "× 2,120 [1.5, 3,000]"]]
+    _, rows = bench_tables.growth({"curves": [row(4, compile={"trace": 1, "xla": 2})]})
+    assert rows == [["lanes per seed", "4", "epL2RL", "4,000 [2,000, 8,000]", "", "3.0 s"]]
+    assert "Nothing else" in bench_tables.busy({"load": 0.1})
+    assert "load average 3.0" in bench_tables.busy({"load": 3.0})

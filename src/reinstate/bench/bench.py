@@ -16,6 +16,7 @@ from reinstate.bench.charts import charts
 from reinstate.bench.floors import Machine, floor_of, measure_machine
 from reinstate.bench.timing import (
     cores,
+    load,
     peak_device_bytes,
     peak_host_bytes,
     processor,
@@ -127,7 +128,7 @@ class Speed(NamedTuple):
 
 def bench(asked: Asked, out: Path, reporter: Reporter, command: str, kinds: Sequence[str]) -> Any:
     """Measure what was asked for; write a document and figures; return the document."""
-    began, platform = time.perf_counter(), jax.default_backend()
+    began, platform, busy = time.perf_counter(), jax.default_backend(), load()
     preset = asked.preset or ("quick" if platform == "cpu" else "paper")
     cases = [case_of(e, a, preset) for e in asked.experiments for a in asked.agents]
     out.mkdir(parents=True, exist_ok=True)  # now, and not after minutes, if that cannot be
@@ -139,6 +140,7 @@ def bench(asked: Asked, out: Path, reporter: Reporter, command: str, kinds: Sequ
         "device": describe(),
         "processor": processor(),
         "cores": cores(),
+        "load": busy,  # before it began
         "preset": preset,
         **found,
         "peak_host_bytes": peak_host_bytes(),

@@ -94,6 +94,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def load() -> float | None:
+    """Return how many processes wanted a core in the last minute; None where nobody counts."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+
+
 def processor() -> str:
     """Name the CPU, as Linux does; elsewhere what Python knows of it."""
     try:
