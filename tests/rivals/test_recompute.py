@@ -57,7 +57,7 @@ def assert_same(one: Any, other: Any) -> None:
         np.testing.assert_allclose(a, b, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["gru-epoch", "lru", "deltanet", "transformer", "hcam"])
+@pytest.mark.parametrize("name", ["lru", "deltanet", "transformer", "hcam"])
 def test_the_gradient_is_that_of_the_play(name: str) -> None:
     agent = shallow(name, WORLD)
     assert unrolls(agent)
@@ -67,7 +67,7 @@ def test_the_gradient_is_that_of_the_play(name: str) -> None:
 
 
 def test_steps_after_an_early_end_are_not_seen() -> None:
-    agent = shallow("deltanet", UNTIL_REWARDED)
+    agent = shallow("gru-epoch", UNTIL_REWARDED)
     again = gradient(play_to_learn, UNTIL_REWARDED, agent)
     assert_same(again, gradient(play, UNTIL_REWARDED, agent))
 
@@ -101,11 +101,14 @@ MEGABYTES = {"lstm-epoch": 8, "lru": 10, "deltanet": 60, "transformer": 40, "hca
 
 @pytest.mark.parametrize("name", MEGABYTES)
 def test_what_is_kept_of_epochs_of_10_000_steps(name: str) -> None:
-    """Bytes that differentiating keeps per lane; a window of a tenth keeps less than half."""
+    """Bytes that differentiating keeps per lane."""
     world = BarcodeBandits(num_contexts=10, repeats=91)
-    whole = _kept(world, name, 910)
-    assert whole < 1e6 * MEGABYTES[name]
-    assert _kept(world, name, 91) < whole / 2
+    assert _kept(world, name, 910) < 1e6 * MEGABYTES[name]
+
+
+def test_a_window_of_a_tenth_keeps_a_fifth_of_it_or_less() -> None:
+    world = BarcodeBandits(num_contexts=10, repeats=91)
+    assert _kept(world, "lstm-epoch", 91) < _kept(world, "lstm-epoch", 910) / 5
 
 
 def _kept(world: World, name: str, episodes: int) -> int:
