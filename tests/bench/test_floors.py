@@ -37,13 +37,13 @@ def test_without_a_memory_nothing_is_searched() -> None:
 def test_the_paper_s_agent_takes_a_tenth_of_a_megaflop() -> None:
     found = work_of(case_of("barcode-bandits", "epl2rl", "quick"))
     assert found is not None
-    assert found.flops == pytest.approx(0.1e6, rel=0.2) and found.bytes == pytest.approx(
+    assert found.flops == pytest.approx(0.1e6, rel=0.2) and found.traffic == pytest.approx(
         6e3, rel=0.2
     )
 
 
 def test_the_slower_of_products_and_traffic_is_the_floor() -> None:
-    machine = Machine(flops=1e6, bytes=1e5)
+    machine = Machine(flops=1e6, traffic=1e5)
     assert machine.steps_per_second(Work(100, 1)) == 1e4
     assert machine.steps_per_second(Work(100, 100)) == 1e3
     case = Case("tiny", "epl2rl", TINY)

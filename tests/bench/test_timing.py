@@ -69,7 +69,7 @@ def test_compiling_is_timed_by_stage_and_tells_its_memory() -> None:
 
     found = timing.compile_timed(jax.jit(lambda x: x + 1), jnp.zeros(1000))
     assert found.trace > 0 and found.xla > 0
-    assert found.bytes is None or found.bytes >= 8000
+    assert found.memory is None or found.memory >= 8000
     assert found.run(jnp.zeros(1000))[0] == 1
 
 

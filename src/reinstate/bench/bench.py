@@ -121,7 +121,7 @@ class Speed(NamedTuple):
                 "kind": kind,
                 "steps_per_second": rate,
                 "compile": spent,
-                "program_bytes": compiled.bytes,
+                "program_bytes": compiled.memory,
                 "floor": floor_of(case, self.machine, rate["median"], kind == "train"),
             }
 
@@ -159,7 +159,8 @@ def _found(asked: Asked, preset: str, cases: Sequence[Case], reporter: Reporter)
     shelf, first = Shelf(), cases[0]
     with reporter.working("what this machine can do"):
         machine = measure_machine()
-    found: dict[str, Any] = {"machine": machine._asdict(), "curves": []}
+    found: dict[str, Any] = {"curves": []}
+    found["machine"] = {"flops": machine.flops, "bytes": machine.traffic}
     if "speed" in asked.measures:
         found["curves"] = [*Speed(asked, preset, machine, reporter, shelf).curves()]
     if "rivals" in asked.measures:

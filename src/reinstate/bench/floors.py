@@ -43,18 +43,18 @@ class Work(NamedTuple):
     """What one step takes, at the least."""
 
     flops: float
-    bytes: float
+    traffic: float  # bytes
 
 
 class Machine(NamedTuple):
     """What this machine does at its best."""
 
     flops: float  # per second, of a large float32 matrix product
-    bytes: float  # per second, read and written, in passes over an array
+    traffic: float  # bytes per second, read and written, in passes over an array
 
     def steps_per_second(self, work: Work) -> float:
         """Return how many such steps fit into a second: products or traffic, whichever is more."""
-        return 1 / max(work.flops / self.flops, work.bytes / self.bytes)
+        return 1 / max(work.flops / self.flops, work.traffic / self.traffic)
 
 
 def work_of(case: Case, train: bool = True) -> Work | None:
@@ -132,8 +132,8 @@ def floor_of(case: Case, machine: Machine, rate: float, train: bool = True) -> d
     most = machine.steps_per_second(work)
     return {
         "flops_per_step": rounded(work.flops),
-        "bytes_per_step": rounded(work.bytes),
+        "bytes_per_step": rounded(work.traffic),
         "by_flops": rounded(machine.flops / work.flops),
-        "by_bytes": rounded(machine.bytes / work.bytes),
+        "by_bytes": rounded(machine.traffic / work.traffic),
         "share": rounded(rate / most, 3),  # of what the machine could do
     }

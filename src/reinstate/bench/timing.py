@@ -25,7 +25,9 @@ class Compiled(NamedTuple):
     run: Any
     trace: float  # seconds of tracing and lowering, in Python
     xla: float  # seconds of XLA
-    bytes: int | None  # of arguments, results and what lies between; None: the backend is silent
+    memory: (
+        int | None
+    )  # bytes of arguments, results and what lies between; None: the backend is silent
 
 
 def compile_timed(jitted: Any, *arguments: Any) -> Compiled:
