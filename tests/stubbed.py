@@ -237,6 +237,7 @@ STAND_INS: dict[str, Any] = {
     "reinstate.runs.training:jax": _JAX,
     "reinstate.runs.training:over_mesh": Program,
     "reinstate.tuning.batch:over_seeds": Program,
+    "reinstate.runs.judge:Evaluator:prepare": lambda self: None,
     "reinstate.runs.judge:Evaluator:record": _record,
     "reinstate.runs.judge:Evaluator:scores": _scores,
     "reinstate.runs.judge:Evaluator:verdict": _verdict,

@@ -44,16 +44,31 @@ class Evaluator:
     def _play(self, state: TrainState, condition: Condition) -> tuple[Record, Any]:
         """Return the record, and the sizes of stored states where those are known."""
         if condition not in self._programs:
-
-            def one_seed(params: Any, seed: jax.Array) -> tuple[Record, Any]:
-                player = self.learner.agent(params)
-                return evaluate_watched(condition, player, self.settings.evaluation, seed)
-
-            self._programs[condition] = devices.over_seeds(one_seed, self.settings.seeds)
+            self._programs[condition] = self._program(condition)
         seeds = jnp.array(self.settings.seed_range)
         found = self._programs[condition](state.params, seeds)
         played: tuple[Record, Any] = jax.tree.map(np.asarray, found)
         return played
+
+    def _program(self, condition: Condition) -> Any:
+        def one_seed(params: Any, seed: jax.Array) -> tuple[Record, Any]:
+            player = self.learner.agent(params)
+            return evaluate_watched(condition, player, self.settings.evaluation, seed)
+
+        return devices.over_seeds(one_seed, self.settings.seeds)
+
+    def prepare(self) -> None:
+        """Compile the condition under which agents are judged, before there is one to be judged."""
+        seeds = jnp.array(self.settings.seed_range)
+        init = devices.over_seeds(self.learner.init, self.settings.seeds)
+        params = jax.eval_shape(init, seeds).params
+        compiled = self._program(self.condition).lower(params, seeds).compile()
+
+        def play(*arguments: Any) -> Any:
+            # A compiled program takes arguments where it wants them, wherever they were trained.
+            return compiled(*jax.device_put(arguments, compiled.input_shardings[0]))
+
+        self._programs[self.condition] = play
 
     def scores(self, record: Record) -> Scores:
         """Judge a record by what the experiment is about."""

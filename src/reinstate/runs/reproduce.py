@@ -25,6 +25,7 @@ from reinstate.experiments import claims
 from reinstate.experiments.base import Experiment
 from reinstate.figures import mpl
 from reinstate.files import locked, require_empty, write_document
+from reinstate.runs.ahead import Ahead
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance, today
@@ -81,17 +82,19 @@ def _reproduce(
         return earlier
     seconds = {"compile": 0.0, "train": 0.0, "evaluate": 0.0}
     results: dict[str, AgentResults] = {}
-    for number, (agent, run) in enumerate(runs.items(), 1):
-        reporter.part(number, len(runs))
-        trained = train(agent, settings, run, reporter, **how)
-        seconds["compile"] += trained.compile_seconds
-        seconds["train"] += trained.train_seconds
-        evaluator = Evaluator(experiment, agent, settings)
-        results[agent], spent = _judge(evaluator, agent, run, trained, reporter)
-        seconds["evaluate"] += spent
-    with reporter.working("baselines and optimum"):
-        optimum = if_solvable(lambda: optimum_of(experiment, settings.task))
-        baselines = if_solvable(lambda: _judge_baselines(experiment, settings))
+    evaluators = {agent: Evaluator(experiment, agent, settings) for agent in runs}
+    with Ahead(runs, evaluators, settings, spread) as ahead:
+        others = ahead.compute(lambda: _others(experiment, settings))
+        for number, (agent, run) in enumerate(runs.items(), 1):
+            reporter.part(number, len(runs))
+            trained = train(agent, settings, run, reporter, program=ahead.epoch_of(agent), **how)
+            seconds["compile"] += trained.compile_seconds
+            seconds["train"] += trained.train_seconds
+            ahead.wait_for_judge(agent)
+            results[agent], spent = _judge(evaluators[agent], agent, run, trained, reporter)
+            seconds["evaluate"] += spent
+        with reporter.working("baselines and optimum"):
+            optimum, baselines = others()
     measured: Recorded = {
         "experiment": experiment.name,
         "preset": preset,
@@ -182,6 +185,12 @@ def if_solvable(compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return compute()
     except Unsolvable as error:
         return {"unavailable": str(error)}
+
+
+def _others(experiment: Experiment, settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what agents are held against: the optimum, and other players."""
+    optimum = if_solvable(lambda: optimum_of(experiment, settings.task))
+    return optimum, if_solvable(lambda: _judge_baselines(experiment, settings))
 
 
 def _judge_baselines(experiment: Experiment, settings: Settings) -> dict[str, Scores]:

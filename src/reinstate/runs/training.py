@@ -12,11 +12,11 @@ import numpy as np
 from jax.experimental import checkify
 
 from reinstate.agent import AGENTS, Maker
-from reinstate.devices import SPREAD, Spread, over_mesh, over_seeds
+from reinstate.devices import SPREAD, Division, Spread, over_mesh, over_seeds
 from reinstate.experiments import experiment_names, experiment_of, find_experiment
 from reinstate.experiments.base import Experiment
 from reinstate.files import locked
-from reinstate.learner import EpochMetrics, TrainState
+from reinstate.learner import EpochMetrics, Learner, TrainState
 from reinstate.runs.checkpoints import Row, leaves
 from reinstate.runs.judge import milestone_epochs
 from reinstate.runs.loop import ALONE, KEEP, RunWork, Stopped, require_kept
@@ -58,6 +58,7 @@ def train(
     debug_nans: bool = False,
     spread: Spread = SPREAD,
     ranks: Alone = ALONE,
+    program: Callable[[], Any] | None = None,
 ) -> Trained:
     """Train all seeds of a run to its end, from its last checkpoint if there is one.
 
@@ -65,12 +66,13 @@ def train(
     another process is training. Without a run, nothing is kept. `track` names sinks
     (`reinstate.runs.sinks`) that show the metrics besides metrics.jsonl. Of checkpoints the newest
     `keep_checkpoints` stay, or all with 0. `debug_nans` finds out where numbers ceased to be.
-    `spread` chooses devices; `ranks` are the processes that train this together.
+    `spread` chooses devices; `ranks` are the processes that train this together. `program` returns
+    what `compile_epoch` made, where somebody has compiled it ahead.
     """
     require_sinks(track)
     require_kept(keep_checkpoints)
     how: Any = {"checkpoint_every": checkpoint_every, "keep": keep_checkpoints}
-    how |= {"debug_nans": debug_nans, "spread": spread, "ranks": ranks}
+    how |= {"debug_nans": debug_nans, "spread": spread, "ranks": ranks, "program": program}
     if not ranks.first:
         return _trained(AgentWork(agent, settings, Unwritten(), reporter, **how), ())
     if run is None:
@@ -135,6 +137,7 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         *,
         debug_nans: bool = False,
         spread: Spread = SPREAD,
+        program: Callable[[], Any] | None = None,
         **how: Any,
     ) -> None:
         self.learner, self.seeds = settings.make_learner(agent), settings.seed_range
@@ -144,7 +147,7 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
             milestone_epochs(experiment, settings.learner.epochs) if experiment else set()
         )
         self.number = experiment.number if experiment else ".2f"
-        self.debug_nans = debug_nans
+        self.debug_nans, self.program = debug_nans, program
         self.division = spread.divide(settings.seeds, settings.learner.lanes)
         self.mesh = spread.mesh(self.division)
         init = partial(self._over_seeds(self.learner.init), jnp.array(self.seeds))
@@ -158,10 +161,9 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         return over_mesh(init, len(self.seeds), self.division, self.mesh)
 
     def compile(self, state: TrainState) -> Callable[[TrainState], tuple[TrainState, EpochMetrics]]:
-        one_seed = partial(self.learner.train_epoch, over_lanes=self.division.over_lanes)
-        train_epoch = over_mesh(one_seed, len(self.seeds), self.division, self.mesh)
-        compiled = train_epoch.lower(jax.eval_shape(lambda: state)).compile()
-        return self.ranks.program(compiled, self.mesh)
+        shapes = jax.eval_shape(lambda: state)
+        made = self.program or partial(_compiled, self.learner, shapes, self.division, self.mesh)
+        return self.ranks.program(made(), self.mesh)
 
     def broken(self, metrics: EpochMetrics, new: TrainState, before: TrainState) -> str | None:
         pairs = enumerate(zip(self.seeds, metrics.finite, strict=True))
@@ -195,6 +197,21 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
     def summary(self, row: Row) -> str:
         pace = self.steps / row["seconds"]
         return f"reward {np.mean(row['reward']):{self.number}}  {pace:,.0f} steps/s"
+
+
+def compile_epoch(agent: str | Maker, settings: Settings, spread: Spread = SPREAD) -> Any:
+    """Compile an epoch of all seeds of an agent, for `train`."""
+    learner, seeds = settings.make_learner(agent), jnp.array(settings.seed_range)
+    division = spread.divide(settings.seeds, settings.learner.lanes)
+    mesh = spread.mesh(division)
+    shapes = jax.eval_shape(over_mesh(learner.init, settings.seeds, division, mesh), seeds)
+    return _compiled(learner, shapes, division, mesh)
+
+
+def _compiled(learner: Learner, shapes: TrainState, division: Division, mesh: Any) -> Any:
+    one_seed = partial(learner.train_epoch, over_lanes=division.over_lanes)
+    num_seeds = len(shapes.epoch)
+    return over_mesh(one_seed, num_seeds, division, mesh).lower(shapes).compile()
 
 
 def _experiment(run: Run) -> Experiment | None:
