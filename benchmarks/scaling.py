@@ -101,7 +101,7 @@ def main(options: Options) -> None:
     document = {
         "command": f"{PROGRAM} --lanes {options.lanes} --epochs {options.epochs}",
         **provenance(),
-        "experiment": options.experiment,
+        "task": options.experiment,
         "agent": options.agent,
         "device": describe(),
         "cores": cores(),
