@@ -1,0 +1,92 @@
+"""What is compiled ahead is what would have been compiled; only what is needed is."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from reinstate.devices import SPREAD
+from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
+from reinstate.runs import ahead
+from reinstate.runs.ahead import Ahead
+from reinstate.runs.judge import Evaluator
+from reinstate.runs.run import Run
+from reinstate.runs.training import compile_epoch, train
+from tiny import SILENT, TINY, new_run
+
+
+def test_a_program_compiled_ahead_computes_the_same(tmp_path: Path) -> None:
+    program = compile_epoch("epl2rl", TINY)
+    told: list[int] = []
+
+    def given() -> Any:
+        told.append(1)
+        return program
+
+    plain = train("epl2rl", TINY, None, SILENT).state
+    state = train("epl2rl", TINY, None, SILENT, program=given).state
+    assert told == [1]
+    prepared, lazy = (Evaluator(BARCODE_BANDITS, "epl2rl", TINY) for _ in range(2))
+    prepared.prepare()
+    params = jax.tree.map(np.asarray, (state.params, plain.params))
+    found = prepared.record(state), lazy.record(plain)
+    again = prepared.record(state._replace(params=params[0]))  # wherever weights lie
+    for pair in (params, found, (found[0], again)):
+        jax.tree.map(np.testing.assert_array_equal, *pair)
+
+
+class _Judge:
+    """In place of an evaluator."""
+
+    def __init__(self, started: list[str], name: str, gate: threading.Event) -> None:
+        self.started, self.name, self.gate = started, name, gate
+
+    def prepare(self) -> None:
+        self.gate.wait(10)
+        self.started.append(f"judge {self.name}")
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> dict[str, Run]:
+    """Three runs, of which the first was trained to its end."""
+    found = {name: new_run(tmp_path / name, name) for name in ("epl2rl", "l2rl", "l2rl-context")}
+    found["epl2rl"].save_checkpoint({"w": np.zeros(1)}, TINY.learner.epochs)
+    return found
+
+
+def test_programs_come_in_the_order_in_which_they_are_needed(
+    runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    gate = threading.Event()
+    gate.set()
+
+    def compiled(name: str, *_: Any) -> str:
+        started.append(name)
+        return name
+
+    monkeypatch.setattr(ahead, "compile_epoch", compiled)
+    judges: Any = {name: _Judge(started, name, gate) for name in runs}
+    with Ahead(runs, judges, TINY, SPREAD) as made:
+        others = made.compute(lambda: 7)
+        # One agent is trained already, and the next is trained at once: `train` compiles that.
+        assert [made.epoch_of(name) for name in ("epl2rl", "l2rl")] == [None, None]
+        wait = made.epoch_of("l2rl-context")
+        assert wait and wait() == "l2rl-context"
+        assert others() == 7
+    assert started == ["judge epl2rl", "judge l2rl", "l2rl-context", "judge l2rl-context"]
+
+
+def test_who_stops_does_not_wait(runs: dict[str, Run]) -> None:
+    started: list[str] = []
+    gate = threading.Event()
+    judges: Any = {name: _Judge(started, name, gate) for name in runs}
+    with pytest.raises(KeyboardInterrupt), Ahead(runs, judges, TINY, SPREAD) as made:
+        raise KeyboardInterrupt
+    assert not started
+    gate.set()
+    made.wait_for_judge("epl2rl")
+    assert started == ["judge epl2rl"]  # the others were cancelled
