@@ -180,6 +180,11 @@ def test_the_cell_and_the_memory_in_other_models(run_page: RunPage) -> None:
     np.testing.assert_array_equal(names["again"].weight, names["cell"].weight)
 
 
+def test_the_large_memories(run_page: RunPage, capsys: pytest.CaptureFixture[str]) -> None:
+    run_page("how-to/large-memories.md")
+    assert capsys.readouterr().out.split("\n")[-3:] == ["True", "True", ""]
+
+
 def test_a_notebook(run_page: RunPage) -> None:
     names = run_page("how-to/notebook.md")
     np.testing.assert_array_equal(names["again"].rewards, names["trained"].rewards)

@@ -18,10 +18,9 @@ Precision = Literal["float32", "tensorfloat32", "bfloat16"]
 TINY = 1e-12  # keeps the direction of a zero vector, and its gradient, finite
 FULL = jax.lax.Precision.HIGHEST  # short products would confuse near neighbours
 GROUPS = 8, 128  # least and most slots of which a search by many queries keeps the best alone
-PRODUCTS = {"cpu": 1 << 21}  # numbers that a block makes: those of a CPU stay in its cache
-MORE_PRODUCTS = 1 << 25  # on other devices, which need much to do at a time
+AT_ONCE = {"cpu": 1 << 21}  # numbers that are worked on at a time: those of a CPU stay in its cache
+MORE_AT_ONCE = 1 << 25  # on other devices, which need much to do at a time
 SPARE = 6  # groups that are looked at again, besides two for each neighbour
-RESCORED = 1 << 24  # numbers of keys that are looked at again at a time
 # The largest relative error of rounding a number. TF32 may be cut off rather than rounded.
 ROUNDING = {"float32": 0.0, "tensorfloat32": 2.0**-10, "bfloat16": 2.0**-8}
 LAST = np.iinfo(np.int32).min  # is written earlier than everything
@@ -153,9 +152,12 @@ def _sizes(capacity: int, queries: int, block: int | None) -> _Sizes:
     """Balance what is kept of every group against what is looked at again in a few of them."""
     least, most = GROUPS
     group = min(max(1 << (math.isqrt(capacity) // 8).bit_length(), least), most)
-    products = PRODUCTS.get(jax.default_backend(), MORE_PRODUCTS)
-    block = min(block or max(1, products // queries), capacity)
+    block = min(block or max(1, _at_once() // queries), capacity)
     return _Sizes(group, -(-block // group) * group)
+
+
+def _at_once() -> int:
+    return AT_ONCE.get(jax.default_backend(), MORE_AT_ONCE)
 
 
 def never(x: Array) -> Array:
@@ -252,7 +254,7 @@ def _looked_at_again(
         chosen = first(ranks, written, k)
         return slots[chosen], jnp.where(written[chosen[-1]] > 0, distances[chosen[-1]], jnp.inf)
 
-    at_once = max(1, RESCORED // (groups.shape[1] * group * key_size))
+    at_once = max(1, _at_once() // (groups.shape[1] * group * key_size))
     return jax.lax.map(look, (queries, groups), batch_size=min(at_once, queries.shape[0]))
 
 
