@@ -47,6 +47,7 @@ class Browser:
         os.close(theirs)
         os.close(answers)
         self._left, self._number = b"", 0
+        self._targets: list[str] = []
         self.events: list[dict[str, Any]] = []
 
     def __enter__(self) -> "Browser":
@@ -74,6 +75,17 @@ class Browser:
         assert "error" not in found, (method, found)
         return found["result"]
 
+    def open_tab(self) -> str:
+        """Open an empty tab; return its name."""
+        target: str = self.ask("Target.createTarget", url="about:blank")["targetId"]
+        self._targets.append(target)
+        return target
+
+    def close_tabs(self) -> None:
+        """Close all tabs: what moves on a page takes time as long as it is open."""
+        while self._targets:
+            self.ask("Target.closeTarget", targetId=self._targets.pop())
+
     def wait_for(self, event: str, session: str) -> None:
         """Wait until an event was heard in a session; each is heard once."""
         while True:
@@ -100,7 +112,7 @@ class Page:
 
     def __init__(self, browser: Browser, width: int = 1280, height: int = 800) -> None:
         self.browser = browser
-        target = browser.ask("Target.createTarget", url="about:blank")["targetId"]
+        target = browser.open_tab()
         attached = browser.ask("Target.attachToTarget", targetId=target, flatten=True)
         self.session: str = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
