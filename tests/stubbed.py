@@ -75,8 +75,8 @@ def install(set_attribute: Callable[[Any, str, Any], Any] = setattr) -> None:
         for part in module.split(":")[1:]:
             owner = getattr(owner, part)
         set_attribute(owner, name, stand_in)
-    for name, experiment in EXPERIMENTS.items():
-        registry._registered["experiment"].setdefault(name, experiment)
+    known = {**EXPERIMENTS, **registry._registered["experiment"]}
+    set_attribute(registry, "_registered", {**registry._registered, "experiment": known})
 
 
 class Learner:
