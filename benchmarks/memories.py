@@ -2,12 +2,14 @@
 
     python benchmarks/memories.py --record results/benchmarks/memories-cpu.json
 
-A read or a write is timed inside a compiled loop, as an epoch has it, with contents that are given
-up. Beside ours runs a plain dictionary that computes all norms at every read, picks k neighbours in
-k passes, and compares a new key with every other. Ways take turns, so that a busy moment hits them
-all. Reports the best and the median: on a shared machine the best is the machine's speed, and the
-gap between the two shows how busy it was. Many queries at once are also compared with a product of
-large matrices. What an H200 should need is computed from bytes and operations, not measured.
+Reading a context and writing under it, as every episode does, is timed inside a compiled loop, with
+contents that are given up; so is writing alone. Beside ours runs a plain dictionary that computes
+all norms at every read, picks k neighbours in k passes, and compares a new key with every other.
+Ways take turns, so that a busy moment hits them all. Reports the best and the median: on a shared
+machine the best is the machine's speed, and the gap between the two shows how busy it was.
+
+Many queries at once are compared with a product of large matrices. What an H200 should need is
+computed from bytes and operations, and was not measured.
 """
 
 import os
@@ -98,18 +100,18 @@ def main(options: Options) -> None:
 
 
 def measured(options: Options, entries: int, size: int) -> dict[str, Any]:
-    """Return the seconds of a read, a write, and of many reads at once, in a full memory."""
+    """Return the seconds of an episode, a write, and many reads at once, in a full memory."""
     compared = size == options.many_size
     k = options.k
     ways = {
-        "read": looped(DND(entries), entries, size, "read"),
-        "read_k": looped(DND(entries, k), entries, size, "read"),
-        "write": looped(DND(entries), entries, size, "write"),
+        "episode": looped(DND(entries), size),
+        "episode_k": looped(DND(entries, k), size),
+        "write": looped(DND(entries), size, reads=False),
     }
     if compared:
-        ways["plain_read"] = looped(Plain(entries), entries, size, "read")
-        ways["plain_read_k"] = looped(Plain(entries, k), entries, size, "read")
-        ways["plain_write"] = looped(Plain(entries), entries, size, "write")
+        ways["plain_episode"] = looped(Plain(entries), size)
+        ways["plain_episode_k"] = looped(Plain(entries, k), size)
+        ways["plain_write"] = looped(Plain(entries), size, reads=False)
         ways["many"] = many(DND(entries, k), options, entries, size)
         ways["product"] = product()
     seconds = in_turns(ways, options.repeats)
@@ -133,15 +135,15 @@ def filled(dnd: DND, size: int) -> Contents:
     return dnd.holding(keys, jnp.zeros((dnd.capacity, VALUE_SIZE)))
 
 
-def looped(dnd: DND, entries: int, size: int, what: str) -> Callable[[], float]:
-    """Make a function that reads or writes in a loop, and returns the seconds of each."""
-    turns = max(2, min(256, 2_000_000 // entries))
+def looped(dnd: DND, size: int, reads: bool = True) -> Callable[[], float]:
+    """Make a function that reads and writes in a loop, and returns the seconds of each turn."""
+    turns = max(2, min(256, 2_000_000 // dnd.capacity))
 
     def once(contents: Contents, key: Array) -> tuple[Contents, Array]:
-        if what == "write":
+        if not reads:
             return dnd.write(contents, key, jnp.ones(VALUE_SIZE)), jnp.zeros(())
         found, contents = dnd.read(contents, key)
-        return contents, found.distances[0]
+        return dnd.write(contents, key, jnp.tanh(found.value)), found.distances[0]
 
     run = jax.jit(partial(jax.lax.scan, once), donate_argnums=0)
     keys = jax.random.normal(jax.random.key(1), (turns, size))

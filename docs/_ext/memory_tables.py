@@ -6,27 +6,27 @@ Table = tuple[list[str], list[list[str]]]
 
 
 def costs(document: dict[str, Any]) -> Table:
-    """Show what one read and one write cost, by entries and dimensions."""
+    """Show what an episode asks of a memory, by entries and dimensions."""
     rows = [
         [
             f"{each['entries']:,}",
             f"{each['size']:,}",
-            *(written(each[way]["best"]) for way in ("read", "read_k", "write")),
+            *(written(each[way]["best"]) for way in ("episode", "episode_k", "write")),
         ]
         for each in document["rows"]
     ]
     k = document["k"]
-    return ["entries", "dimensions", "read, k = 1", f"read, k = {k}", "write"], rows
+    return ["entries", "dimensions", "read and write", f"with k = {k}", "write alone"], rows
 
 
 def compared(document: dict[str, Any]) -> Table:
     """Show how many times as long a plain dictionary takes."""
     rows = [
-        [f"{each['entries']:,}", *(_times(each, way) for way in ("read", "read_k", "write"))]
+        [f"{each['entries']:,}", *(_times(each, way) for way in ("episode", "episode_k", "write"))]
         for each in document["rows"]
-        if "plain_read" in each
+        if "plain_write" in each
     ]
-    return ["entries", "read, k = 1", f"read, k = {document['k']}", "write"], rows
+    return ["entries", "read and write", f"with k = {document['k']}", "write alone"], rows
 
 
 def _times(row: dict[str, Any], way: str) -> str:
@@ -42,7 +42,7 @@ def many(document: dict[str, Any]) -> Table:
             f"{each['entries']:,}",
             written(each["many"]["best"]),
             written(each["many"]["best"] / queries),
-            written(queries * each["read_k"]["best"]),
+            written(queries * (each["episode_k"]["best"] - each["write"]["best"])),
             f"{each['share_of_peak']:.0%}",
         ]
         for each in document["rows"]
