@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from reinstate.analysis.intervals import with_interval
-from reinstate.cli.shared import Names, Verb, shown
+from reinstate.cli.shared import Computing, Names, shown
 from reinstate.cli.tables import PER_EPISODE, print_table, say
 from reinstate.contest.plan import Plan, changed, find_plan
 from reinstate.contest.tables import rows
@@ -13,7 +13,7 @@ from reinstate.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rivals(Verb):
+class Rivals(Computing):
     """Let agents whose memory lasts an epoch compete with episodic reinstatement.
 
     Every agent is tuned, trained and judged in every event, then judged with frozen weights in
@@ -50,7 +50,6 @@ class Rivals(Verb):
         return changed(plan, self.seeds, self.longer)
 
     def do(self, command: str) -> dict[str, Any]:
-        from reinstate import devices
         from reinstate.agent import AGENTS
         from reinstate.contest.holding import hold
         from reinstate.runs.progress import Reporter
@@ -58,7 +57,7 @@ class Rivals(Verb):
         plan = self.plan
         for agent in plan.agents:
             AGENTS.find(agent)  # refuses what there is not, before anything is trained
-        devices.divide_cpu()
+        self.start()
         return hold(plan, self.preset, self.out, Reporter(), command=command)
 
     def show(self, result: dict[str, Any]) -> None:

@@ -7,10 +7,19 @@ from typing import Any
 from reinstate.contest.plan import AS_TRAINED
 from reinstate.contest.tables import ceiling, kept
 from reinstate.figures import mpl
-from reinstate.figures.chart import Chart, Line, Series
-from reinstate.figures.style import label, palette
+from reinstate.figures.chart import Chart, Line, Marker, Series
+from reinstate.figures.style import GREY, label, palette
 
-REINSTATED = 2.6  # width of the lines of agents that reinstate
+WIDE, THIN = 2.6, 1.3  # lines of agents that reinstate, and of the others
+MARKERS: dict[str, Marker] = {
+    "lstm-epoch": "square",
+    "gru-epoch": "triangle",
+    "lru": "ring",
+    "deltanet": "diamond",
+    "transformer": "cross",
+    "hcam": "square",
+}
+REMEMBERED = "own context remembered"
 NOTES = {
     "learning": "Reward per episode while learning, mean over seeds.",
     "exposures": "Frozen weights, fresh tasks, mean over seeds.",
@@ -29,7 +38,7 @@ def draw(document: Mapping[str, Any], out: Path) -> None:
 def _lines(event: Mapping[str, Any]) -> list[Line]:
     optimum = event["optimum"][AS_TRAINED]
     named = {
-        "own context remembered": ceiling(optimum),
+        REMEMBERED: ceiling(optimum),
         "no memory": optimum.get("without_memory"),
         "chance": optimum.get("chance"),
     }
@@ -43,8 +52,8 @@ def _looks(event: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         agent: {
             "name": label(agent),
             "colour": own,
-            "width": REINSTATED if agent.startswith("epl2rl") else 1.4,
-            "dash": () if agent.startswith("epl2rl") else (4.0, 1.5),
+            "width": WIDE if agent.startswith("epl2rl") else THIN,
+            "marker": next((m for kind, m in MARKERS.items() if agent.startswith(kind)), "dot"),
         }
         for agent, own in zip(agents, palette(agents), strict=True)
     }
@@ -68,8 +77,13 @@ def exposures(event: Mapping[str, Any]) -> Chart:
     for agent, looks in _looks(event).items():
         reward = event["agents"][agent]["worlds"][AS_TRAINED]["exposures"]
         series.append(Series(x=[*range(1, len(reward) + 1)], y=reward, **looks))
+    best = event["optimum"][AS_TRAINED].get("own_memory_by_exposure")
+    if best:
+        x, look = [*range(1, len(best) + 1)], dict[str, Any](dash=(4.0, 3.0), width=1.0)
+        series.append(Series("best with own memory", GREY, x, best, in_legend=False, **look))
     title, axes = "After learning", ("exposure to the context", "reward per episode")
-    return Chart(title, *axes, series, lines=_lines(event), note=NOTES["exposures"])
+    lines = [line for line in _lines(event) if line.label != REMEMBERED]  # a mean over exposures
+    return Chart(title, *axes, series, lines=lines, note=NOTES["exposures"])
 
 
 def strains(event: Mapping[str, Any]) -> Chart:
@@ -85,6 +99,11 @@ def strains(event: Mapping[str, Any]) -> Chart:
     ]
     axes = "world that is met", "share of a memory's worth"
     return Chart(
-        "Elsewhere", *axes, series if len(shares) > 1 else [], categories=[*shares],
-        include=(0.0, 1.0), dodge=0.07, note=NOTES["strains"],
-    )  # fmt: skip
+        "Elsewhere",
+        *axes,
+        series if len(shares) > 1 else [],
+        categories=[world.replace("twice the", "2 ×") for world in shares],
+        include=(0.0, 1.0),
+        dodge=0.07,
+        note=NOTES["strains"],
+    )
