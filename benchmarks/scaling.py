@@ -8,8 +8,9 @@ alone are divided among all. Ways take turns, an epoch each, so that a busy mome
 
 Efficiency is how many steps per second n devices take, over n times what one takes; devices that
 share a core count as one. A device has one thread here: XLA would otherwise lend a single device
-the cores of the others, and n devices would be compared with more than one. What devices tell each other is counted in the compiled program: its
-all-reduces, and their bytes, in one update. From these follows the time of an update,
+the cores of the others, and n devices would be compared with more than one. What devices tell each
+other is counted in the compiled program: its all-reduces, and their bytes, in one update. From
+these follows the time of an update,
 
     t(n) = t₁(lanes / n) · max(1, n / cores) + all_reduces · 2 log₂ n · latency
            + 2 (n − 1) / n · bytes / bandwidth
