@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -125,7 +126,8 @@ class Torture:
         # What was started has a child, which does the work: either may be killed.
         child = self._child(processes[victim].pid) if self.random.random() < 0.5 else None
         in_time = processes[victim].poll() is None
-        os.kill(child or processes[victim].pid, 9)
+        with suppress(ProcessLookupError):  # it ended by itself just now
+            os.kill(child or processes[victim].pid, 9)
         began = time.monotonic()
         ended = wait(processes, IN_TIME)
         self.slowest = max(self.slowest, time.monotonic() - began)
