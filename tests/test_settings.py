@@ -183,10 +183,12 @@ RECOGNISING = replace(TINY, network=Network(recognition=Recognition(neighbours=3
 @pytest.mark.parametrize("agent", AGENTS)
 def test_settings_for_an_agent_have_its_own_memory(agent: str) -> None:
     found = RECOGNISING.for_agent(agent)
-    if agent != "epl2rl-recognition":
+    own = {"epl2rl-recognition": Consolidating(6, 3, reach=0.2)}
+    own["epl2rl-oracle"] = replace(RECOGNISING.memory, distance="euclidean")  # keyed by number
+    if agent not in own:
         assert found == RECOGNISING
         return
-    assert found == replace(RECOGNISING, memory=Consolidating(6, 3, reach=0.2))
+    assert found == replace(RECOGNISING, memory=own[agent])
     assert found.for_agent(agent) == found
     assert found.for_agent("epl2rl") == found  # somebody may choose it for any agent
 
