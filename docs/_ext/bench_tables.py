@@ -36,7 +36,7 @@ def speed(document: dict[str, Any]) -> Table:
                 in_bytes(each["program_bytes"]) if each["program_bytes"] else "",
             ]
         )
-    header = ["experiment", "agent", "", "seeds × lanes", "steps per second [quartiles]"]
+    header = ["experiment", "agent", "what", "seeds × lanes", "steps per second [quartiles]"]
     return [*header, "compiling: tracing + XLA", "memory of the program"], rows
 
 
@@ -151,7 +151,7 @@ def waiting(document: dict[str, Any]) -> Table:
         if not each["reached"]:
             took = f"not within {each['epochs']} epochs"
         rows.append([what, took, f"{each['steps']:,} steps"])
-    return ["what", "seconds", ""], rows
+    return ["what", "seconds", "besides"], rows
 
 
 def _rate(row: dict[str, Any]) -> str:
