@@ -86,6 +86,7 @@ def pytest_collection_finish() -> None:
 def traced_once() -> Iterator[None]:
     """Tests share what they train and judge with."""
     import once
+    import reinstate.rivals  # noqa: F401  registers agents, which no test is then to forget
 
     with pytest.MonkeyPatch.context() as patch:
         once.install(patch)
