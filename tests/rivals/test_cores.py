@@ -12,7 +12,7 @@ from jax import Array
 from reinstate.agent import AGENTS, Inputs, Network
 from reinstate.rivals import EQUAL, RIVALS, WIDE
 from reinstate.rivals.base import Rival, epoch_steps, in_blocks, num_weights
-from reinstate.rivals.deltanet import CHUNK
+from reinstate.rivals.deltanet import CHUNK, inverse, solve
 from reinstate.rivals.hcam import HCAM
 from reinstate.rivals.transformer import Cache
 from reinstate.tasks.bandits import BarcodeBandits
@@ -109,6 +109,33 @@ def test_the_delta_rule_overwrites_what_a_key_was_bound_to() -> None:
     state, y = _chunk(jnp.zeros((2, 2)), (k[::-1], k, v, jnp.ones(3)))
     np.testing.assert_allclose(state, [[7.0, 5.0], [8.0, 6.0]], atol=1e-6)
     np.testing.assert_allclose(y, [[3.0, 4.0], [5.0, 6.0], [7.0, 8.0]], atol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 8, 32])
+def test_the_inverse_and_its_gradient(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    lower = jnp.tril(jnp.array(rng.normal(size=(rows, rows)), jnp.float32), -1) / 2
+    wanted, weights = jnp.array(rng.normal(size=(2, rows, 3)), jnp.float32)
+    known = np.linalg.inv(np.eye(rows) + np.asarray(lower, float))
+    np.testing.assert_allclose(inverse(lower), known, rtol=1e-4, atol=1e-4)
+
+    def plainly(lower: Array, wanted: Array) -> Array:
+        return jnp.linalg.inv(jnp.eye(rows) + jnp.tril(lower, -1)) @ wanted
+
+    def grads(solver: Any) -> Any:
+        return jax.grad(lambda *parts: jnp.sum(weights * solver(*parts)), (0, 1))(lower, wanted)
+
+    for found, expected in zip(grads(solve), grads(plainly), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", EPOCH)
+def test_no_rival_waits_for_threads(name: str) -> None:
+    """LAPACK does, of which devices have fewer than they are themselves: all wait for ever."""
+    rival, inputs = make(name), an_epoch()
+    learn = eqx.filter_grad(lambda rival: at_once(rival, inputs, rival.initial_state())[1].sum())
+    program = eqx.filter_jit(learn).lower(rival).as_text()
+    assert "lapack" not in program and "triangular_solve" not in program
 
 
 def test_eigenvalues_of_the_linear_recurrent_unit_start_within_their_ring() -> None:

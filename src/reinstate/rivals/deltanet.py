@@ -81,10 +81,53 @@ def _chunk(state: Array, parts: tuple[Array, Array, Array, Array]) -> tuple[Arra
     q, k, v, beta = parts
     earlier = jnp.tril(beta[:, None] * (k @ k.T), -1)
     wanted = beta[:, None] * (v - k @ state.T)
-    system = jnp.eye(k.shape[0], dtype=k.dtype) + earlier
-    u = jax.scipy.linalg.solve_triangular(system, wanted, lower=True, unit_diagonal=True)
+    u = solve(earlier, wanted)
     y = q @ state.T + jnp.tril(q @ k.T) @ u
     return state + u.T @ k, y
+
+
+@jax.custom_vjp
+def solve(lower: Array, wanted: Array) -> Array:
+    """Solve (I + L) U = W, where L has nothing on or above its diagonal."""
+    return inverse(lower) @ wanted
+
+
+def _solve(lower: Array, wanted: Array) -> tuple[Array, tuple[Array, Array]]:
+    known = inverse(lower)
+    u = known @ wanted
+    return u, (known, u)
+
+
+def _solve_back(kept: tuple[Array, Array], grad_u: Array) -> tuple[Array, Array]:
+    """Return dW = A dU, with A the inverse transposed, and dL = −tril(dW Uᵀ, −1)."""
+    known, u = kept
+    grad_wanted = known.T @ grad_u
+    return -jnp.tril(grad_wanted @ u.T, -1), grad_wanted
+
+
+solve.defvjp(_solve, _solve_back)
+
+
+def inverse(lower: Array) -> Array:
+    """Invert I + L, where L (n, n) has nothing on or above its diagonal.
+
+    Blocks of 1, 2, 4, … rows along the diagonal, those of a size all at once: where two neighbours
+    have the inverses A and C and B lies below, both together have [[A, 0], [−C B A, C]].
+    LAPACK's solver is not used: on a CPU it waits for threads, and where more devices than cores do
+    so at the same time, they wait for each other for ever.
+    """
+    rows = lower.shape[0]
+    width = 1 << (rows - 1).bit_length()
+    lower = jnp.pad(lower, (0, width - rows))
+    known = jnp.ones((width, 1, 1), lower.dtype)  # inverses of the blocks along the diagonal
+    for size in (1 << level for level in range((width - 1).bit_length())):
+        pairs = jnp.arange(width // (2 * size))
+        grid = lower.reshape(pairs.size, 2, size, pairs.size, 2, size)
+        below = grid[pairs, 1, :, pairs, 0, :]  # (pairs, size, size)
+        first, second = known[0::2], known[1::2]
+        corner = -second @ below @ first
+        known = jnp.block([[first, jnp.zeros_like(first)], [corner, second]])
+    return known[0, :rows, :rows]
 
 
 class DeltaNet(Core):

@@ -21,10 +21,10 @@ from reinstate.tasks.base import World
 
 
 class Cache(NamedTuple):
-    """Keys and values of earlier steps."""
+    """Keys and values of earlier steps; a layer's are an array of their own, written in place."""
 
-    k: Array  # (layers, steps, heads, d)
-    v: Array  # the same
+    k: list[Array]  # of each layer, (steps, heads, d)
+    v: list[Array]  # the same
     steps: Array  # () so far
 
 
@@ -39,9 +39,9 @@ class Transformer(Core):
     def initial_state(self) -> Cache:
         attention = self.layers[0][0]
         size = attention.merge.weight.shape[1] // attention.heads
-        shape = len(self.layers), self.capacity, attention.heads, size
-        empty = jnp.zeros(shape, attention.merge.weight.dtype)
-        return Cache(empty, empty, jnp.zeros((), jnp.int32))
+        empty = jnp.zeros((self.capacity, attention.heads, size), attention.merge.weight.dtype)
+        each = [empty for _ in self.layers]
+        return Cache(each, each, jnp.zeros((), jnp.int32))
 
     def __call__(self, x: Array, first: Array, state: Cache) -> tuple[Cache, Array]:
         x = self.embed(x)
@@ -53,7 +53,7 @@ class Transformer(Core):
             x = forward(x + attention.merge(attend(q[None], k, v, seen[None])[0]))
             keys.append(k)
             values.append(v)
-        return Cache(jnp.stack(keys), jnp.stack(values), state.steps + 1), self.norm(x)
+        return Cache(keys, values, state.steps + 1), self.norm(x)
 
     def unroll(self, x: Array, first: Array, state: Cache) -> Array:
         x = jax.vmap(self.embed)(x)
