@@ -63,13 +63,22 @@ def evaluate(
 
 
 def evaluate_in(condition: Condition, player: Player, settings: Evaluation, seed: Array) -> Record:
-    """Let one player play. Each epoch runs in its own lane, from an empty memory."""
-    world, memory, recall = condition
+    """Let one player play fresh epochs of the condition's world."""
+    return evaluate_on(condition, player, *fresh_epochs(condition.world, settings, seed))
+
+
+def fresh_epochs(world: World, settings: Evaluation, seed: Array) -> tuple[Any, Array]:
+    """Draw the epochs that a seed's agent is judged in, (epochs, …), and a key for each."""
     key = jax.random.fold_in(jax.random.key(settings.seed), seed)
     task_key, play_key = jax.random.split(key)
     tasks: Any = jax.vmap(world.sample_epoch)(jax.random.split(task_key, settings.epochs))
-    keys = jax.random.split(play_key, settings.epochs)
-    start = start_lanes(world, player, memory, settings.epochs)
+    return tasks, jax.random.split(play_key, settings.epochs)
+
+
+def evaluate_on(condition: Condition, player: Player, tasks: Any, keys: Array) -> Record:
+    """Let one player play these epochs, each in its own lane, from an empty memory."""
+    world, memory, recall = condition
+    start = start_lanes(world, player, memory, keys.shape[0])
     run = partial(play, world, player, memory, recall=recall)
     after, (steps, outcome, *_) = jax.vmap(run)(start, tasks, keys)
     return Record(

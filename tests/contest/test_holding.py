@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from reinstate.agent import Network
@@ -52,8 +51,8 @@ def test_every_agent_is_tuned_trained_and_judged(held: tuple[Path, Any]) -> None
         assert entry["trials"] == 2 and entry["worlds"].keys() == {AS_TRAINED, "longer"}
         assert len(entry["worlds"]["longer"]["exposures"]) == 3
         tuned = json.loads((out / "bandits" / agent / "tuning.json").read_text())
-        assert entry["settings"]["learner"]["entropy_cost"] == tuned["best"]["entropy_cost"]
-        assert tuned["best"] in [trial["rates"] for trial in tuned["trials"]]
+        assert entry["settings"]["learner"]["entropy_cost"] == entry["rates"]["entropy_cost"]
+        assert entry["rates"] in [trial["rates"] for trial in tuned["trials"]]
     own = event["agents"]["transformer"]["settings"]["learner"]
     assert (own["lanes"], own["epochs"], own["episodes_per_update"]) == (2, 4, 6)
     assert (out / "bandits.png").exists()
@@ -84,8 +83,13 @@ def test_rows_and_shares(held: tuple[Path, Any]) -> None:
 
 
 def test_the_best_setting_earns_most_and_did_not_fail() -> None:
-    assert best_of(np.array([1.0, np.nan, 2.0, 1.5])) == 2
-    assert best_of(np.array([np.nan, -1.0])) == 1
+    def best(*rewards: float | None) -> float:
+        trials = [{"rates": {"entropy_cost": n}, "reward": r} for n, r in enumerate(rewards)]
+        found: float = best_of({"settings": {}, "trials": trials, "seconds": 0.0})["entropy_cost"]
+        return found
+
+    assert best(1.0, None, 2.0, 1.5) == 2
+    assert best(None, -1.0) == 1
 
 
 def test_when_a_seed_has_learned() -> None:

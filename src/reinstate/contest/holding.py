@@ -1,6 +1,6 @@
 """Hold a contest: tune, train and judge every agent in every event, one after the other.
 
-    OUT/EVENT/AGENT/tuning.json   the rates that were tried, and what they earned
+    OUT/EVENT/AGENT/tuning.json   the rates that were tried so far, and what they earned
     OUT/EVENT/AGENT/run/          the run, trained at the best of them
     OUT/EVENT/AGENT/entry.json    what came of it: an `Entry`
     OUT/rivals.json               all of it, and what is best possible
@@ -10,7 +10,9 @@ What is there is not done again, so that the same command continues after an int
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -20,12 +22,10 @@ import numpy as np
 
 from reinstate import devices
 from reinstate.agent import AGENTS
-from reinstate.analysis.exposures import exposure_scores
-from reinstate.analysis.results import OverSeeds
 from reinstate.contest.figures import draw
 from reinstate.contest.plan import AS_TRAINED, Event, Plan
+from reinstate.contest.programs import Judged, Programs, ahead
 from reinstate.errors import Unsolvable
-from reinstate.evaluation import Condition, Record, evaluate_in
 from reinstate.files import locked, read_json, write_document
 from reinstate.rivals.base import num_weights
 from reinstate.rollout import start_epoch
@@ -37,9 +37,11 @@ from reinstate.runs.run import require_same, start_run
 from reinstate.runs.size import bytes_of
 from reinstate.runs.training import train
 from reinstate.settings import Settings, to_dict
-from reinstate.tasks.base import World
+from reinstate.tuning.batch import CandidateBatch
 from reinstate.tuning.ranges import preset_candidate, rates_of
-from reinstate.tuning.rounds import Round, RoundTrainer
+
+Wait = Callable[[], Programs]  # for the programs of an agent
+DONE = "entry.json"
 
 
 class Tuned(TypedDict):
@@ -47,15 +49,7 @@ class Tuned(TypedDict):
 
     settings: dict[str, Any]
     trials: list[dict[str, Any]]  # rates, and reward per episode late in training
-    best: dict[str, float]  # rates
-    seconds: dict[str, float]  # of compiling and training
-
-
-class Judged(TypedDict):
-    """What frozen weights earn in a world."""
-
-    reward: OverSeeds  # per episode
-    exposures: list[float]  # reward per episode at each, mean over seeds
+    seconds: float  # of training
 
 
 class Entry(TypedDict):
@@ -67,7 +61,7 @@ class Entry(TypedDict):
     trials: int
     rates: dict[str, float]
     steps: int  # of training, per seed
-    seconds: dict[str, float]  # of all seeds; compiling is this call's, judging compiles too
+    seconds: dict[str, float]  # of all seeds; compiling is what others' training did not hide
     curve: dict[str, Any]  # while learning: see `reinstate.analysis.results.Curve`
     worlds: dict[str, Judged]
 
@@ -83,17 +77,31 @@ class EventResults(TypedDict):
 def hold(plan: Plan, preset: str, out: Path, reporter: Reporter, *, command: str) -> dict[str, Any]:
     """Hold the contest, or what of it is not done yet; return what rivals.json holds."""
     with locked(out):
+        folders = {
+            (event.name, agent): out / event.name / agent
+            for event in plan.events
+            for agent in plan.agents
+        }
+        makers = {
+            (event.name, agent): partial(_programs, plan, event, agent)
+            for event in plan.events
+            for agent in plan.agents
+            if not (folders[event.name, agent] / DONE).exists()
+        }
         events: dict[str, EventResults] = {}
-        for event in plan.events:
-            entries = {}
-            for number, agent in enumerate(plan.agents, 1):
-                reporter.part(number, len(plan.agents))
-                entries[agent] = enter(plan, event, agent, out / event.name / agent, reporter)
-            events[event.name] = {
-                "title": event.title,
-                "optimum": _optimum(event),
-                "agents": entries,
-            }
+        with ahead(makers) as wait:
+            for event in plan.events:
+                entries = {}
+                for number, agent in enumerate(plan.agents, 1):
+                    reporter.part(number, len(plan.agents))
+                    name = event.name, agent
+                    programs = partial(wait, name)
+                    entries[agent] = enter(plan, event, agent, folders[name], programs, reporter)
+                events[event.name] = {
+                    "title": event.title,
+                    "optimum": _optimum(event),
+                    "agents": entries,
+                }
         every = [entry for event in events.values() for entry in event["agents"].values()]
         document = {
             "preset": preset,
@@ -109,36 +117,45 @@ def hold(plan: Plan, preset: str, out: Path, reporter: Reporter, *, command: str
         return document
 
 
-def enter(plan: Plan, event: Event, agent: str, folder: Path, reporter: Reporter) -> Entry:
+def _programs(plan: Plan, event: Event, agent: str) -> Programs:
+    return Programs(agent, plan.settings_for(event, agent), event.worlds)
+
+
+def enter(
+    plan: Plan, event: Event, agent: str, folder: Path, wait: Wait, reporter: Reporter
+) -> Entry:
     """Tune, train and judge one agent, unless that is done."""
     settings = plan.settings_for(event, agent)
-    done = folder / "entry.json"
+    done = folder / DONE
     if done.exists():
         entry: Entry = read_json(done, folder)
         require_same(folder, _untuned(entry["settings"]), _untuned(to_dict(settings)))
         return entry
-    tuned = tune(plan, agent, settings, folder / "tuning.json", reporter)
-    best: Any = tuned["best"]
-    learner = replace(settings.learner, **best)
-    settings = replace(settings, learner=learner)
+    began = time.monotonic()
+    with reporter.working(f"{agent}: compiling"):
+        programs = wait()
+    compile_seconds = time.monotonic() - began
+    tuned = tune(plan, agent, settings, programs.batch, folder / "tuning.json", reporter)
+    best = best_of(tuned)
+    settings = replace(settings, learner=replace(settings.learner, **best))
     run = start_run(event.experiment, agent, settings, folder / "run", resume=True)
-    trained = train(agent, settings, run, reporter, checkpoint_every=max(1, learner.epochs // 4))
+    every = max(1, settings.learner.epochs // 4)
+    program = partial(_at_rates, programs.batch, settings)
+    trained = train(agent, settings, run, reporter, checkpoint_every=every, program=program)
     began = time.monotonic()
     with reporter.working(f"{agent}: judging in {len(event.worlds)} worlds"):
-        worlds = {
-            name: judge(agent, settings, world, trained.state.params)
-            for name, world in event.worlds.items()
-        }
+        judged = programs.judge(trained.state.params)
+        worlds = {name: judged[name] for name in event.worlds}
     entry = {
         "settings": to_dict(settings),
         "weights": num_weights(AGENTS.find(agent), settings.task, settings.network),
         "state_bytes": state_bytes(agent, settings),
         "trials": len(tuned["trials"]),
-        "rates": tuned["best"],
+        "rates": best,
         "steps": trained.metrics[-1]["steps"] // settings.seeds,
         "seconds": {
-            "compiling": tuned["seconds"]["compile"] + trained.compile_seconds,
-            "tuning": tuned["seconds"]["train"],
+            "compiling": compile_seconds,
+            "tuning": tuned["seconds"],
             "training": sum(row["seconds"] for row in trained.metrics),
             "judging": time.monotonic() - began,
         },
@@ -151,6 +168,12 @@ def enter(plan: Plan, event: Event, agent: str, folder: Path, reporter: Reporter
     return entry
 
 
+def _at_rates(batch: CandidateBatch, settings: Settings) -> Callable[[Any], Any]:
+    """Return the program that tunes, with all its places at the same rates."""
+    rates = batch.each([settings.learner.rates] * settings.seeds)
+    return lambda state: batch.compile(rates, state)(rates, state)
+
+
 def _untuned(settings: dict[str, Any]) -> dict[str, Any]:
     """Leave out what tuning chooses."""
     tuned = ("learning_rate", "learning_rate_end", "entropy_cost", "entropy_cost_end")
@@ -159,57 +182,44 @@ def _untuned(settings: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def tune(plan: Plan, agent: str, settings: Settings, path: Path, reporter: Reporter) -> Tuned:
-    """Train an agent at many rates side by side, one seed each; the best earns most at the end."""
-    alone = replace(settings, seeds=1, first_seed=settings.seed_range[-1] + 1)
+def tune(
+    plan: Plan,
+    agent: str,
+    settings: Settings,
+    batch: CandidateBatch,
+    path: Path,
+    reporter: Reporter,
+) -> Tuned:
+    """Train an agent at many rates, a seed each and as many side by side as there are seeds."""
+    own = to_dict(batch.settings)
+    tuned: Tuned = {"settings": own, "trials": [], "seconds": 0.0}
     if path.exists():
-        found: Tuned = read_json(path, path.parent)
-        require_same(path.parent, found["settings"], to_dict(alone))
-        return found
+        tuned = read_json(path, path.parent)
+        require_same(path.parent, tuned["settings"], own)
     drawn = plan.search.draw(0, preset_candidate(settings.learner))
-    with signals(reporter) as stop:
-        scores = RoundTrainer(alone)(Round(agent, 0, drawn), reporter, stop)
-    if stop:
-        raise Stopped(f"stopped after tuning {agent}: the same command continues")
-    rates = [rates_of(candidate, settings.learner)._asdict() for candidate in drawn]
-    reward = scores.reward.mean(axis=1)
-    tuned: Tuned = {
-        "settings": to_dict(alone),
-        "trials": [
-            {"rates": rate, "reward": float(r) if np.isfinite(r) else None}
-            for rate, r in zip(rates, reward, strict=True)
-        ],
-        "best": {name: float(value) for name, value in rates[best_of(reward)].items()},
-        "seconds": {"compile": scores.compile_seconds, "train": scores.train_seconds},
-    }
-    write_document(path, {**tuned})
+    rates = [rates_of(candidate, settings.learner) for candidate in drawn]
+    while len(tuned["trials"]) < len(rates):
+        first = len(tuned["trials"])
+        some = rates[first : first + settings.seeds]
+        label = f"{agent}: settings {first + 1} to {first + len(some)} of {len(rates)}"
+        places = some + some[-1:] * (settings.seeds - len(some))
+        with signals(reporter) as stop:
+            scores = batch.train(places, reporter, label, stop)
+        for each, reward in zip(some, scores.reward[:, 0].tolist(), strict=False):
+            found = reward if np.isfinite(reward) else None
+            tuned["trials"].append({"rates": each._asdict(), "reward": found})
+        tuned["seconds"] += scores.train_seconds
+        write_document(path, {**tuned})
+        if stop:
+            raise Stopped(f"stopped after tuning {agent}: the same command continues")
     return tuned
 
 
-def best_of(reward: np.ndarray) -> int:
-    """Return which setting earned most; NaN, of a setting that failed, is the least."""
-    return int(np.argmax(np.where(np.isfinite(reward), reward, -np.inf)))
-
-
-def judge(agent: str, settings: Settings, world: World, params: Any) -> Judged:
-    """Let frozen weights of all seeds play a world, with the memory that they were trained with."""
-    once = replace(settings.learner, episodes_per_update=1)  # nothing is learned
-    learner = replace(settings, task=world, learner=once).make_learner(agent)
-    # An agent of this world, which may have room for a longer epoch, with the trained weights.
-    made = jax.eval_shape(learner.init, jax.ShapeDtypeStruct((), jnp.int32)).params
-    params = jax.tree.unflatten(jax.tree.structure(made), jax.tree.leaves(params))
-    memory = settings.for_agent(agent).memory
-    if getattr(learner.agent(params), "told_contexts", False):
-        memory = learner.memory  # an oracle has room for all contexts of any world
-
-    def one_seed(params: Any, seed: jax.Array) -> Record:
-        player = learner.agent(params)
-        return evaluate_in(Condition(world, memory), player, settings.evaluation, seed)
-
-    record = devices.over_seeds(one_seed, settings.seeds)(params, jnp.array(settings.seed_range))
-    scores = exposure_scores(jax.tree.map(np.asarray, record))
-    mean: Any = scores["by_exposure"]["reward"]["mean"]
-    return {"reward": scores["reward"], "exposures": mean}
+def best_of(tuned: Tuned) -> dict[str, Any]:
+    """Return the rates that earned most; None, of a setting that failed, is the least."""
+    earned = [-np.inf if t["reward"] is None else t["reward"] for t in tuned["trials"]]
+    rates: dict[str, Any] = tuned["trials"][int(np.argmax(earned))]["rates"]
+    return {name: float(value) for name, value in rates.items()}
 
 
 def state_bytes(agent: str, settings: Settings) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -33,16 +34,27 @@ class CandidateBatch:
         self._init = over_seeds(self.learner.init, self.num)  # compiled once, too
         self._compiled: Any = None
 
+    def prepare(self) -> None:
+        """Compile what `train` needs, before there are candidates."""
+        seeds = jax.ShapeDtypeStruct((self.num,), jnp.int32)
+        rate: Any = jax.ShapeDtypeStruct((self.num,), jnp.float32)
+        state = jax.eval_shape(self._init, seeds)
+        self._init = self._init.lower(seeds).compile()
+        self.compile(Rates(*[rate] * len(Rates._fields)), state)
+
     def start(self, rates: Sequence[Rates]) -> tuple[Rates, TrainState]:
         """Return rates and initial states of every candidate with every seed.
 
         Candidates and seeds share one axis, candidates first, so that any number of devices can
         divide it.
         """
-        columns = (jnp.array(column, jnp.float32) for column in zip(*rates, strict=True))
-        each = Rates(*(jnp.repeat(column, self.settings.seeds) for column in columns))
         seeds = jnp.tile(jnp.array(self.settings.seed_range), self.num_candidates)
-        return each, self._init(seeds)
+        return self.each(rates), self._init(seeds)
+
+    def each(self, rates: Sequence[Rates]) -> Rates:
+        """Return the candidates' rates for every seed of theirs, (candidates × seeds,)."""
+        columns = (jnp.array(column, jnp.float32) for column in zip(*rates, strict=True))
+        return Rates(*(jnp.repeat(column, self.settings.seeds) for column in columns))
 
     def train_epoch(self, rates: Rates, state: TrainState) -> tuple[TrainState, EpochMetrics]:
         """Train one seed for one epoch at rates that may be traced."""
