@@ -153,6 +153,15 @@ def over_seeds(
     return over_mesh(function, num_seeds, division, _mesh(division, available))
 
 
+def placed(arrays: Any, num_seeds: int) -> Any:
+    """Put arrays, (seeds, …), where a program of `over_seeds` wants them, once for all calls."""
+    available = jax.local_devices()
+    division = _division(num_seeds, len(available))
+    even = division.over_seeds * division.per_device == num_seeds
+    spec = PartitionSpec(SEEDS) if even else PartitionSpec()
+    return jax.device_put(arrays, NamedSharding(_mesh(division, available), spec))
+
+
 def over_mesh(function: Callable[..., Any], num_seeds: int, division: Division, mesh: Mesh) -> Any:
     """Jit a function of one seed for all of them, divided like this.
 

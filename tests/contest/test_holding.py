@@ -33,7 +33,8 @@ EVENT = replace(
     bandits(SETTINGS),
     strains={"longer": strained(TASK, repeats=3, noise=0.2)},
 )
-PLAN = Plan((EVENT,), ("epl2rl", "transformer"), replace(PLANS["quick"].search, trials=2), 2)
+SEARCH = replace(PLANS["quick"].search, trials=3)
+PLAN = Plan((EVENT,), ("epl2rl", "transformer"), SEARCH, whole_epoch_lanes=2, finalists=2)
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +49,12 @@ def test_every_agent_is_tuned_trained_and_judged(held: tuple[Path, Any]) -> None
     event = document["events"]["bandits"]
     for agent, entry in event["agents"].items():
         assert entry["steps"] == 4 * 2 * 6 * 3, agent  # the same for both
-        assert entry["trials"] == 2 and entry["worlds"].keys() == {AS_TRAINED, "longer"}
+        assert entry["trials"] == 3 and entry["worlds"].keys() == {AS_TRAINED, "longer"}
         assert len(entry["worlds"]["longer"]["exposures"]) == 3
         tuned = json.loads((out / "bandits" / agent / "tuning.json").read_text())
         assert entry["settings"]["learner"]["entropy_cost"] == entry["rates"]["entropy_cost"]
-        assert entry["rates"] in [trial["rates"] for trial in tuned["trials"]]
+        again = [trial["rates"] for trial in tuned["trials"] if len(trial["rewards"]) == 2]
+        assert len(again) == 2 and entry["rates"] in again
     own = event["agents"]["transformer"]["settings"]["learner"]
     assert (own["lanes"], own["epochs"], own["episodes_per_update"]) == (2, 4, 6)
     assert (out / "bandits.png").exists()
@@ -83,13 +85,14 @@ def test_rows_and_shares(held: tuple[Path, Any]) -> None:
 
 
 def test_the_best_setting_earns_most_and_did_not_fail() -> None:
-    def best(*rewards: float | None) -> float:
-        trials = [{"rates": {"entropy_cost": n}, "reward": r} for n, r in enumerate(rewards)]
+    def best(*rewards: list[float | None]) -> float:
+        trials = [{"rates": {"entropy_cost": n}, "rewards": r} for n, r in enumerate(rewards)]
         found: float = best_of({"settings": {}, "trials": trials, "seconds": 0.0})["entropy_cost"]
         return found
 
-    assert best(1.0, None, 2.0, 1.5) == 2
-    assert best(None, -1.0) == 1
+    assert best([1.0], [None], [2.0], [1.5]) == 2
+    assert best([None], [-1.0]) == 1
+    assert best([9.0], [2.0, 1.0], [3.0, 0.5], [4.0, None]) == 2  # a finalist, by the mean
 
 
 def test_when_a_seed_has_learned() -> None:

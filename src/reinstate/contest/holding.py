@@ -10,9 +10,10 @@ What is there is not done again, so that the same command continues after an int
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import gcd
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -27,6 +28,7 @@ from reinstate.contest.plan import AS_TRAINED, Event, Plan
 from reinstate.contest.programs import Judged, Programs, ahead
 from reinstate.errors import Unsolvable
 from reinstate.files import locked, read_json, write_document
+from reinstate.learner import Rates
 from reinstate.rivals.base import num_weights
 from reinstate.rollout import start_epoch
 from reinstate.runs.loop import Stopped, signals
@@ -48,7 +50,7 @@ class Tuned(TypedDict):
     """The rates tried for an agent."""
 
     settings: dict[str, Any]
-    trials: list[dict[str, Any]]  # rates, and reward per episode late in training
+    trials: list[dict[str, Any]]  # rates, and rewards per episode late in training, by seed
     seconds: float  # of training
 
 
@@ -190,35 +192,72 @@ def tune(
     path: Path,
     reporter: Reporter,
 ) -> Tuned:
-    """Train an agent at many rates, a seed each and as many side by side as there are seeds."""
+    """Train an agent at many rates, a seed each, and the best of them again with other seeds.
+
+    As many are trained side by side as there are seeds in the contest.
+    """
     own = to_dict(batch.settings)
     tuned: Tuned = {"settings": own, "trials": [], "seconds": 0.0}
     if path.exists():
         tuned = read_json(path, path.parent)
         require_same(path.parent, tuned["settings"], own)
+
     drawn = plan.search.draw(0, preset_candidate(settings.learner))
-    rates = [rates_of(candidate, settings.learner) for candidate in drawn]
-    while len(tuned["trials"]) < len(rates):
-        first = len(tuned["trials"])
-        some = rates[first : first + settings.seeds]
-        label = f"{agent}: settings {first + 1} to {first + len(some)} of {len(rates)}"
-        places = some + some[-1:] * (settings.seeds - len(some))
-        with signals(reporter) as stop:
-            scores = batch.train(places, reporter, label, stop)
-        for each, reward in zip(some, scores.reward[:, 0].tolist(), strict=False):
-            found = reward if np.isfinite(reward) else None
-            tuned["trials"].append({"rates": each._asdict(), "reward": found})
-        tuned["seconds"] += scores.train_seconds
-        write_document(path, {**tuned})
-        if stop:
-            raise Stopped(f"stopped after tuning {agent}: the same command continues")
+    with signals(reporter) as stop:
+        train_at = partial(_train_at, agent=agent, tuned=tuned, reporter=reporter, stop=stop)
+        trials = tuned["trials"]
+        while len(trials) < len(drawn):
+            some = drawn[len(trials) : len(trials) + settings.seeds]
+            label = f"settings {len(trials) + 1} to {len(trials) + len(some)} of {len(drawn)}"
+            new = [rates_of(candidate, settings.learner)._asdict() for candidate in some]
+            trials += [{"rates": rates, "rewards": []} for rates in new]
+            train_at(trials[-len(some) :], label, batch)
+            _write(path, tuned, stop)
+        finalists = gcd(plan.finalists, settings.seeds)
+        if 1 < finalists < len(trials) and max(len(trial["rewards"]) for trial in trials) == 1:
+            again = batch.with_seeds(batch.settings.first_seed + 1, settings.seeds // finalists)
+            label = f"the best {finalists} with {again.settings.seeds} more seeds"
+            train_at(sorted(trials, key=_earned, reverse=True)[:finalists], label, again)
+            _write(path, tuned, stop)
     return tuned
 
 
+def _train_at(
+    trials: list[dict[str, Any]],
+    label: str,
+    batch: CandidateBatch,
+    *,
+    agent: str,
+    tuned: Tuned,
+    reporter: Reporter,
+    stop: Sequence[int],
+) -> None:
+    """Train at the rates of some trials, and add to their rewards; None is one that failed."""
+    rates = [Rates(**trial["rates"]) for trial in trials]
+    places = rates + rates[-1:] * (batch.num_candidates - len(rates))
+    scores = batch.train(places, reporter, f"{agent}: {label}", stop)
+    tuned["seconds"] += scores.train_seconds
+    for trial, rewards in zip(trials, scores.reward.tolist(), strict=False):
+        trial["rewards"] += [reward if np.isfinite(reward) else None for reward in rewards]
+
+
+def _write(path: Path, tuned: Tuned, stop: Sequence[int]) -> None:
+    write_document(path, {**tuned})
+    if stop:
+        raise Stopped("stopped while tuning: the same command continues")
+
+
+def _earned(trial: dict[str, Any]) -> float:
+    """Return the mean over seeds; where one has failed, the least there is."""
+    rewards = trial["rewards"]
+    return -np.inf if None in rewards else float(np.mean(rewards))
+
+
 def best_of(tuned: Tuned) -> dict[str, Any]:
-    """Return the rates that earned most; None, of a setting that failed, is the least."""
-    earned = [-np.inf if t["reward"] is None else t["reward"] for t in tuned["trials"]]
-    rates: dict[str, Any] = tuned["trials"][int(np.argmax(earned))]["rates"]
+    """Return the rates that earned most, among those that were tried with the most seeds."""
+    most = max(len(trial["rewards"]) for trial in tuned["trials"])
+    final = [trial for trial in tuned["trials"] if len(trial["rewards"]) == most]
+    rates: dict[str, Any] = max(final, key=_earned)["rates"]
     return {name: float(value) for name, value in rates.items()}
 
 

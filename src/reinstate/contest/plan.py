@@ -59,6 +59,8 @@ class Plan:
     search: Search
     whole_epoch_lanes: int
     """Lanes of agents that learn over whole epochs; a divisor of the other agents' lanes."""
+    finalists: int = 0
+    """Settings that are tried with more seeds, the best after one each; 0: one seed decides."""
 
     def settings_for(self, event: Event, agent: str) -> Settings:
         """Return an agent's settings, before its rates are tuned."""
@@ -183,6 +185,7 @@ SMALL = replace(
     QUICK,
     events=(*QUICK.events, bandits(QUICK_PERMUTATION, "bandits-permutation")),
     search=Search(trials=16, ranges=RANGES),
+    finalists=4,
 )
 PAPER = Plan(
     (

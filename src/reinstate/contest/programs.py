@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, TypedDict
 
 import jax
@@ -18,7 +19,7 @@ import numpy as np
 from reinstate import devices
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.results import OverSeeds
-from reinstate.evaluation import Condition, Record, evaluate_on, fresh_epochs
+from reinstate.evaluation import Condition, Evaluation, Record, evaluate_on, fresh_epochs
 from reinstate.settings import Settings
 from reinstate.tasks.base import World
 from reinstate.tuning.batch import CandidateBatch
@@ -71,25 +72,22 @@ class Judge:
         self.memory = settings.for_agent(agent).memory
         if getattr(self.learner.agent(made), "told_contexts", False):
             self.memory = self.learner.memory  # an oracle has room for all contexts of any world
-        seeds = jnp.array(settings.seed_range)
+        self._epochs = epochs_of(tuple(worlds.values()), settings.evaluation, settings.seed_range)
         every = jax.tree.map(
             lambda x: jax.ShapeDtypeStruct((settings.seeds, *x.shape), x.dtype), made
         )
-        self._program = devices.over_seeds(self._play, settings.seeds).lower(every, seeds).compile()
+        play = devices.over_seeds(self._play, settings.seeds)
+        self._program = play.lower(every, *jax.eval_shape(lambda: self._epochs)).compile()
 
-    def _play(self, params: Any, seed: jax.Array) -> Record:
-        """Play all worlds with the weights of one seed; epochs are world after world."""
-        drawn = [
-            fresh_epochs(world, self.settings.evaluation, seed) for world in self.worlds.values()
-        ]
-        tasks, keys = jax.tree.map(lambda *each: jnp.concatenate(each), *drawn)
+    def _play(self, params: Any, tasks: Any, keys: jax.Array) -> Record:
+        """Play epochs, world after world, with the weights of one seed."""
         condition = Condition(self.world, self.memory)
         return evaluate_on(condition, self.learner.agent(params), tasks, keys)
 
     def __call__(self, params: Any) -> dict[str, Judged]:
         """Return what trained weights earn in each world."""
         params = jax.tree.unflatten(self._tree, jax.tree.leaves(params))
-        arguments = params, jnp.array(self.settings.seed_range)
+        arguments = params, *self._epochs
         record = self._program(*jax.device_put(arguments, self._program.input_shardings[0]))
         record = jax.tree.map(np.asarray, record)
         epochs = self.settings.evaluation.epochs
@@ -100,6 +98,20 @@ class Judge:
             mean: Any = scores["by_exposure"]["reward"]["mean"]
             found[name] = {"reward": scores["reward"], "exposures": mean}
         return found
+
+
+@lru_cache(maxsize=8)  # agents are judged one after the other, in the same epochs
+def epochs_of(
+    worlds: tuple[World, ...], evaluation: Evaluation, seeds: range
+) -> tuple[Any, jax.Array]:
+    """Draw the epochs of several worlds in which each seed is judged, (seeds, epochs, …)."""
+
+    def one_seed(seed: jax.Array) -> tuple[Any, jax.Array]:
+        drawn = [fresh_epochs(world, evaluation, seed) for world in worlds]
+        found: tuple[Any, jax.Array] = jax.tree.map(lambda *each: jnp.concatenate(each), *drawn)
+        return found
+
+    return jax.jit(jax.vmap(one_seed))(jnp.array(seeds))
 
 
 @contextmanager

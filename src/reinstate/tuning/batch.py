@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -9,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from reinstate.devices import over_seeds
+from reinstate.devices import over_seeds, placed
 from reinstate.learner import EpochMetrics, Rates, TrainState
 from reinstate.runs.loop import Work, run_epochs
 from reinstate.runs.progress import Reporter
@@ -42,6 +44,15 @@ class CandidateBatch:
         self._init = self._init.lower(seeds).compile()
         self.compile(Rates(*[rate] * len(Rates._fields)), state)
 
+    def with_seeds(self, first_seed: int, seeds: int) -> "CandidateBatch":
+        """Return a batch of fewer candidates, each with more seeds, by the same programs."""
+        other = copy(self)
+        other.settings = replace(self.settings, first_seed=first_seed, seeds=seeds)
+        other.num_candidates = self.num // seeds
+        if other.num_candidates * seeds != self.num:
+            raise ValueError(f"{seeds} seeds do not divide {self.num} places")
+        return other
+
     def start(self, rates: Sequence[Rates]) -> tuple[Rates, TrainState]:
         """Return rates and initial states of every candidate with every seed.
 
@@ -54,7 +65,9 @@ class CandidateBatch:
     def each(self, rates: Sequence[Rates]) -> Rates:
         """Return the candidates' rates for every seed of theirs, (candidates × seeds,)."""
         columns = (jnp.array(column, jnp.float32) for column in zip(*rates, strict=True))
-        return Rates(*(jnp.repeat(column, self.settings.seeds) for column in columns))
+        repeated = Rates(*(jnp.repeat(column, self.settings.seeds) for column in columns))
+        each: Rates = placed(repeated, self.num)
+        return each
 
     def train_epoch(self, rates: Rates, state: TrainState) -> tuple[TrainState, EpochMetrics]:
         """Train one seed for one epoch at rates that may be traced."""
