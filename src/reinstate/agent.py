@@ -6,7 +6,7 @@ An agent is known to the rest of the package by what it does (`Player`) and by h
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import equinox as eqx
 import jax
@@ -177,6 +177,8 @@ class Agent(eqx.Module):
     joint_feedback: bool = eqx.field(static=True)
     first_step_only: bool = eqx.field(static=True)  # whether retrieved states come back only then
     stored: Literal["raw", "tanh", "rms"] = eqx.field(static=True)
+
+    told_contexts: ClassVar[bool] = False  # its memory goes by how contexts look
 
     def __init__(self, world: World, wiring: Wiring, network: Network, *, key: Array) -> None:
         self.wiring = wiring

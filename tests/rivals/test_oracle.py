@@ -1,14 +1,17 @@
 """The oracle's memory goes by which context it is, whatever that looks like."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax import Array
 
 from reinstate.agent import Network
-from reinstate.evaluation import Evaluation, Record, evaluate
+from reinstate.analysis.states import evaluate_watched
+from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
 from reinstate.memory import DND
 from reinstate.rivals import RIVALS
 from reinstate.tasks.bandits import BarcodeBandits
@@ -24,17 +27,23 @@ class Changing(BarcodeBandits):
         return jax.random.normal(key, (index.shape[0], self.barcode_length))
 
 
-def play(name: str, world: BarcodeBandits) -> Record:
+def play(name: str, world: BarcodeBandits, watched: bool) -> Record:
     from reinstate.settings import Settings
 
     settings = Settings(world, network=NETWORK, memory=DND(capacity=12))
     learner = settings.make_learner(name)
     player = learner.agent(learner.init(jnp.array(0)).params)
-    return evaluate(world, player, learner.memory, Evaluation(epochs=3), jnp.array(0))
+    play_in = evaluate_watched if watched else evaluate_in
+    condition = Condition(world, learner.memory)
+    found: Any = play_in(condition, player, Evaluation(epochs=3), jnp.array(0))
+    record: Record = found[0] if watched else found
+    return record
 
 
-def test_the_newest_state_of_the_own_context_comes_back() -> None:
-    record = play("epl2rl-oracle", Changing(num_arms=3, pulls=2, num_contexts=3, repeats=4))
+@pytest.mark.parametrize("watched", [False, True])
+def test_the_newest_state_of_the_own_context_comes_back(watched: bool) -> None:
+    world = Changing(num_arms=3, pulls=2, num_contexts=3, repeats=4)
+    record = play("epl2rl-oracle", world, watched)
     for names, met, retrieved, distance in zip(
         record.context_id, record.exposure, record.retrieved, record.distance, strict=True
     ):

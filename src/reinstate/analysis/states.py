@@ -46,6 +46,10 @@ class Watched:
         return self.agent.recalls_once
 
     @property
+    def told_contexts(self) -> bool:
+        return self.agent.told_contexts
+
+    @property
     def value_size(self) -> int:
         return self.agent.value_size
 

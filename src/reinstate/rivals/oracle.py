@@ -5,55 +5,28 @@ loses is lost in using what comes back; what epL2RL loses against it, in retriev
 """
 
 from dataclasses import dataclass
-from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate.agent import Agent, Decision, Network, Wiring
-from reinstate.cell import LSTMState
+from reinstate.agent import Agent, Network, Wiring
 from reinstate.memory import DND, Found, Memory
 from reinstate.tasks.base import World
 
 SAME = 0.5  # distance: numbers of other contexts lie 1 or more apart
 
 
-class Oracle(eqx.Module):
+class Oracle(Agent):
     """The paper's agent, whose memory goes by which context it is."""
 
-    agent: Agent
+    told_contexts = True
 
-    remembers, outlives_episodes, told_contexts = True, False, True
-
-    @property
-    def value_size(self) -> int:
-        """The size of a cell state."""
-        return self.agent.value_size
+    def __init__(self, world: World, network: Network, *, key: Array) -> None:
+        super().__init__(world, Wiring("", route="gate"), network, key=key)
 
     def recall(self, found: Found) -> Array:
         """Return the own context's state, or zeros."""
         return jnp.where(found.distances[0] < SAME, found.value, 0.0)
-
-    def initial_state(self) -> LSTMState:
-        """Return the agent's."""
-        return self.agent.initial_state()
-
-    def to_store(self, state: LSTMState) -> Array:
-        """Return what the agent stores."""
-        return self.agent.to_store(state)
-
-    def __call__(
-        self,
-        features: Array,
-        context: Array,
-        last_action: Array,
-        last_reward: Array,
-        c_ep: Array,
-        state: LSTMState,
-    ) -> tuple[LSTMState, Decision]:
-        """Take the agent's step."""
-        return self.agent(features, context, last_action, last_reward, c_ep, state)
 
 
 @dataclass(frozen=True)
@@ -70,6 +43,6 @@ class OracleMaker:
         writes = world.episodes_per_epoch * world.writes_per_episode
         return DND(capacity=writes, distance="euclidean")
 
-    def __call__(self, world: World, network: Network, *, key: Array) -> Any:
+    def __call__(self, world: World, network: Network, *, key: Array) -> Oracle:
         """Make an agent."""
-        return Oracle(Agent(world, Wiring(self.summary, route="gate"), network, key=key))
+        return Oracle(world, network, key=key)
