@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from reinstate.contest.plan import AS_TRAINED
-from reinstate.contest.tables import ceiling, kept
+from reinstate.contest.tables import ceiling, kept, share_of
 from reinstate.figures import mpl
 from reinstate.figures.chart import Chart, Line, Marker, Series
 from reinstate.figures.style import GREY, label, palette
@@ -14,25 +14,26 @@ WIDE, THIN = 2.6, 1.3  # lines of agents that reinstate, and of the others
 MARKERS: dict[str, Marker] = {
     "lstm-epoch": "square",
     "gru-epoch": "triangle",
-    "lru": "ring",
-    "deltanet": "diamond",
-    "transformer": "cross",
-    "hcam": "square",
+    "lru": "cross",
+    "transformer": "square",
+    "hcam": "triangle",
 }
 REMEMBERED = "own context remembered"
 NOTES = {
-    "learning": "Reward per episode while learning, mean over seeds.",
+    "learning": "Reward per episode while learning, mean and 95% interval over seeds.",
     "exposures": "Frozen weights, fresh tasks, mean over seeds.",
     "strains": "(reward − best without memory) / (best with memory of the own context − best"
-    " without): 0 is no better than no memory, 1 is perfect. Weights are frozen.",
+    " without): 0 is no better than no memory, 1 is perfect. Weights are frozen; bars are 95%"
+    " intervals over seeds.",
 }
 
 
 def draw(document: Mapping[str, Any], out: Path) -> None:
-    """Draw the figures of every event."""
+    """Draw two figures of every event: in the world trained in, and elsewhere."""
     for name, event in document["events"].items():
-        panels = [learning(event), exposures(event), strains(event)]
-        mpl.save([panel for panel in panels if panel.series], out / name, event["title"])
+        mpl.save([learning(event), exposures(event)], out / name, event["title"])
+        if (elsewhere := strains(event)).series:
+            mpl.save([elsewhere], out / f"{name}-elsewhere", event["title"])
 
 
 def _lines(event: Mapping[str, Any]) -> list[Line]:
@@ -66,7 +67,8 @@ def learning(event: Mapping[str, Any]) -> Chart:
         curve = event["agents"][agent]["curve"]
         seeds = len(curve["reward"]["per_seed"])
         steps = [step / seeds / 1000 for step in curve["steps"]]
-        series.append(Series(x=steps, y=curve["reward"]["mean"], **looks))
+        reward = curve["reward"]
+        series.append(Series(x=steps, y=reward["mean"], ci95=reward["ci95"] or (), **looks))
     title, axes = "Learning", ("thousand steps", "reward per episode")
     return Chart(title, *axes, series, lines=_lines(event), note=NOTES["learning"])
 
@@ -93,17 +95,31 @@ def strains(event: Mapping[str, Any]) -> Chart:
         for world, found in kept(event).items()
         if all(share is not None for share in found.values())
     }
-    series = [
-        Series(x=[*range(len(shares))], y=[found[agent] for found in shares.values()], **looks)
-        for agent, looks in _looks(event).items()
-    ]
+    series = []
+    for agent, looks in _looks(event).items():
+        y = [found[agent] for found in shares.values()]
+        ends = [_interval(event, world, agent) for world in shares]
+        series.append(Series(x=[*range(len(shares))], y=y, ci95=ends, **looks))
     axes = "world that is met", "share of a memory's worth"
     return Chart(
         "Elsewhere",
         *axes,
         series if len(shares) > 1 else [],
-        categories=[world.replace("twice the", "2 ×") for world in shares],
+        categories=[_short(world) for world in shares],
         include=(0.0, 1.0),
-        dodge=0.07,
+        dodge=0.08,
         note=NOTES["strains"],
     )
+
+
+def _interval(event: Mapping[str, Any], world: str, agent: str) -> tuple[float, float] | None:
+    """Return the 95% interval of an agent's share of a memory's worth; None for a single seed."""
+    ends = event["agents"][agent]["worlds"][world]["reward"]["ci95"] or []
+    shares = [
+        share for end in ends if (share := share_of(end, event["optimum"][world])) is not None
+    ]
+    return (shares[0], shares[1]) if len(shares) == 2 else None
+
+
+def _short(world: str) -> str:
+    return world.replace("twice the", "2 ×").replace("five times the", "5 ×")

@@ -74,11 +74,15 @@ def kept(event: Mapping[str, Any]) -> dict[str, dict[str, float | None]]:
     """
     shares: dict[str, dict[str, float | None]] = {}
     for world, optimum in event["optimum"].items():
-        best, without = ceiling(optimum), optimum.get("without_memory")
         for agent, entry in event["agents"].items():
             reward = entry["worlds"][world]["reward"]["mean"]
-            known = best is not None and without is not None and best > without
-            shares.setdefault(world, {})[agent] = (
-                (reward - without) / (best - without) if known else None
-            )
+            shares.setdefault(world, {})[agent] = share_of(reward, optimum)
     return shares
+
+
+def share_of(reward: float, optimum: Mapping[str, Any]) -> float | None:
+    """Return the share of a memory's worth that a reward is; None where that is not known."""
+    best, without = ceiling(optimum), optimum.get("without_memory")
+    if best is None or without is None or best <= without:
+        return None
+    return float((reward - without) / (best - without))
