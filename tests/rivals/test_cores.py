@@ -111,19 +111,21 @@ def test_the_delta_rule_overwrites_what_a_key_was_bound_to() -> None:
     np.testing.assert_allclose(y, [[3.0, 4.0], [5.0, 6.0], [7.0, 8.0]], atol=1e-6)
 
 
-@pytest.mark.parametrize("rows", [1, 3, 8, 32])
+@pytest.mark.parametrize("rows", [3, 32])
 def test_the_inverse_and_its_gradient(rows: int) -> None:
     rng = np.random.default_rng(rows)
     lower = jnp.tril(jnp.array(rng.normal(size=(rows, rows)), jnp.float32), -1) / 2
     wanted, weights = jnp.array(rng.normal(size=(2, rows, 3)), jnp.float32)
     known = np.linalg.inv(np.eye(rows) + np.asarray(lower, float))
-    np.testing.assert_allclose(inverse(lower), known, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(jax.jit(inverse)(lower), known, rtol=1e-4, atol=1e-4)
+    assert inverse(jnp.zeros((1, 1))) == 1
 
     def plainly(lower: Array, wanted: Array) -> Array:
         return jnp.linalg.inv(jnp.eye(rows) + jnp.tril(lower, -1)) @ wanted
 
     def grads(solver: Any) -> Any:
-        return jax.grad(lambda *parts: jnp.sum(weights * solver(*parts)), (0, 1))(lower, wanted)
+        grad = jax.grad(lambda *parts: jnp.sum(weights * solver(*parts)), (0, 1))
+        return jax.jit(grad)(lower, wanted)
 
     for found, expected in zip(grads(solve), grads(plainly), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
