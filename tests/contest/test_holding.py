@@ -1,16 +1,14 @@
 """A tiny contest from end to end."""
 
 import json
-import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from reinstate.agent import Network
-from reinstate.contest.holding import best_of, hold, state_bytes, tune
+from reinstate.contest.holding import hold, state_bytes
 from reinstate.contest.plan import AS_TRAINED, PLANS, Plan, bandits, find_plan
 from reinstate.contest.tables import kept, learned_at, rows
 from reinstate.contest.worlds import strained
@@ -18,10 +16,8 @@ from reinstate.errors import UserError
 from reinstate.evaluation import Evaluation
 from reinstate.experiments.base import LEARNER
 from reinstate.memory import DND
-from reinstate.runs.loop import Stopped
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
-from reinstate.tuning.batch import Scores
 from tiny import SILENT, contents
 
 TASK = BarcodeBandits(num_arms=3, pulls=3, num_contexts=3, repeats=2, barcode_length=4)
@@ -86,62 +82,6 @@ def test_rows_and_shares(held: tuple[Path, Any]) -> None:
     worth = optimum["own_memory"] - optimum["without_memory"]
     expected = (reward - optimum["without_memory"]) / worth
     assert kept(event)["longer"]["epl2rl"] == pytest.approx(expected)
-
-
-def test_the_best_setting_earns_most_and_did_not_fail() -> None:
-    def best(*rewards: list[float | None]) -> float:
-        trials = [{"rates": {"entropy_cost": n}, "rewards": r} for n, r in enumerate(rewards)]
-        found: float = best_of({"settings": {}, "trials": trials, "seconds": 0.0})["entropy_cost"]
-        return found
-
-    assert best([1.0], [None], [2.0], [1.5]) == 2
-    assert best([None], [-1.0]) == 1
-    assert best([9.0], [2.0, 1.0], [3.0, 0.5], [4.0, None]) == 2  # a finalist, by the mean
-
-
-class Rounds:
-    """In place of a batch: a setting earns what its entropy cost is, the second seed nothing."""
-
-    def __init__(self, settings: Settings, num_candidates: int, stops: int) -> None:
-        self.settings, self.num_candidates, self.stops = settings, num_candidates, stops
-        self.labels: list[str] = []
-
-    def with_seeds(self, first_seed: int, seeds: int) -> "Rounds":
-        assert first_seed == self.settings.first_seed + 1
-        self.settings, self.num_candidates = replace(self.settings, seeds=seeds), 4 // seeds
-        return self
-
-    def train(self, rates: Any, reporter: Any, label: str, stop: list[int]) -> Scores:
-        assert len(rates) == self.num_candidates
-        self.labels.append(label)
-        if len(self.labels) == self.stops:
-            signal.raise_signal(signal.SIGTERM)
-        reward = [[each.entropy_cost] + [0.0] * (self.settings.seeds - 1) for each in rates]
-        return Scores(np.array(reward), 1.0, 0.0)
-
-
-def test_rounds_that_are_done_survive_a_stop(tmp_path: Path) -> None:
-    settings = replace(SETTINGS, seeds=4)
-    plan = replace(PLAN, search=replace(SEARCH, trials=6), finalists=2)
-    alone = replace(settings, seeds=1, first_seed=4)
-
-    def tuned(stops: int = 0) -> tuple[Any, list[str]]:
-        batch: Any = Rounds(alone, 4, stops)
-        path = tmp_path / "tuning.json"
-        return tune(plan, "epl2rl", settings, batch, path, SILENT), batch.labels
-
-    with pytest.raises(Stopped, match="the same command continues"):
-        tuned(stops=1)
-    found, labels = tuned()
-    assert labels == [
-        "epl2rl: settings 5 to 6 of 6",
-        "epl2rl: the best 2 with 2 more seeds",
-    ]
-    costs = [trial["rates"]["entropy_cost"] for trial in found["trials"]]
-    again = {trial["rates"]["entropy_cost"] for trial in found["trials"] if trial["rewards"][1:]}
-    assert len(costs) == 6 and again == set(sorted(costs)[-2:])
-    assert best_of(found)["entropy_cost"] == max(costs) and found["seconds"] == 3
-    assert tuned()[1] == []  # all is done
 
 
 def test_when_a_seed_has_learned() -> None:

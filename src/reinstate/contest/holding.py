@@ -10,28 +10,26 @@ What is there is not done again, so that the same command continues after an int
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from math import gcd
 from pathlib import Path
 from typing import Any, TypedDict
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from reinstate import devices
 from reinstate.agent import AGENTS
+from reinstate.analysis.documents import checked
 from reinstate.contest.figures import draw
 from reinstate.contest.plan import AS_TRAINED, Event, Plan
 from reinstate.contest.programs import Judged, Programs, ahead
+from reinstate.contest.tuning import Tuning
 from reinstate.errors import Unsolvable
 from reinstate.files import locked, read_json, write_document
-from reinstate.learner import Rates
 from reinstate.rivals.base import num_weights
 from reinstate.rollout import start_epoch
-from reinstate.runs.loop import Stopped, signals
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance, today
 from reinstate.runs.reproduce import curve_of, rounded
@@ -40,18 +38,10 @@ from reinstate.runs.size import bytes_of
 from reinstate.runs.training import train
 from reinstate.settings import Settings, to_dict
 from reinstate.tuning.batch import CandidateBatch
-from reinstate.tuning.ranges import preset_candidate, rates_of
 
 Wait = Callable[[], Programs]  # for the programs of an agent
 DONE = "entry.json"
-
-
-class Tuned(TypedDict):
-    """The rates tried for an agent."""
-
-    settings: dict[str, Any]
-    trials: list[dict[str, Any]]  # rates, and rewards per episode late in training, by seed
-    seconds: float  # of training
+OURS = "hold an agent's part in a contest", "remove it, or choose another --out"
 
 
 class Entry(TypedDict):
@@ -130,15 +120,16 @@ def enter(
     settings = plan.settings_for(event, agent)
     done = folder / DONE
     if done.exists():
-        entry: Entry = read_json(done, folder)
+        entry = checked(Entry, read_json(done, folder), done, *OURS)
         require_same(folder, _untuned(entry["settings"]), _untuned(to_dict(settings)))
         return entry
     began = time.monotonic()
     with reporter.working(f"{agent}: compiling"):
         programs = wait()
     compile_seconds = time.monotonic() - began
-    tuned = tune(plan, agent, settings, programs.batch, folder / "tuning.json", reporter)
-    best = best_of(tuned)
+    tuning = Tuning(agent, programs.batch, folder / "tuning.json")
+    tuning.run(plan.candidates(settings.learner), plan.finalists, reporter)
+    best = tuning.best()
     settings = replace(settings, learner=replace(settings.learner, **best))
     run = start_run(event.experiment, agent, settings, folder / "run", resume=True)
     every = max(1, settings.learner.epochs // 4)
@@ -152,12 +143,12 @@ def enter(
         "settings": to_dict(settings),
         "weights": num_weights(AGENTS.find(agent), settings.task, settings.network),
         "state_bytes": state_bytes(agent, settings),
-        "trials": len(tuned["trials"]),
+        "trials": len(tuning.trials),
         "rates": best,
         "steps": trained.metrics[-1]["steps"] // settings.seeds,
         "seconds": {
             "compiling": compile_seconds,
-            "tuning": tuned["seconds"],
+            "tuning": tuning.seconds,
             "training": sum(row["seconds"] for row in trained.metrics),
             "judging": time.monotonic() - began,
         },
@@ -182,83 +173,6 @@ def _untuned(settings: dict[str, Any]) -> dict[str, Any]:
     learner = {k: v for k, v in settings["learner"].items() if k not in tuned}
     kept: dict[str, Any] = {**settings, "learner": learner}
     return kept
-
-
-def tune(
-    plan: Plan,
-    agent: str,
-    settings: Settings,
-    batch: CandidateBatch,
-    path: Path,
-    reporter: Reporter,
-) -> Tuned:
-    """Train an agent at many rates, a seed each, and the best of them again with other seeds.
-
-    As many are trained side by side as there are seeds in the contest.
-    """
-    own = to_dict(batch.settings)
-    tuned: Tuned = {"settings": own, "trials": [], "seconds": 0.0}
-    if path.exists():
-        tuned = read_json(path, path.parent)
-        require_same(path.parent, tuned["settings"], own)
-
-    drawn = plan.search.draw(0, preset_candidate(settings.learner))
-    with signals(reporter) as stop:
-        train_at = partial(_train_at, agent=agent, tuned=tuned, reporter=reporter, stop=stop)
-        trials = tuned["trials"]
-        while len(trials) < len(drawn):
-            some = drawn[len(trials) : len(trials) + settings.seeds]
-            label = f"settings {len(trials) + 1} to {len(trials) + len(some)} of {len(drawn)}"
-            new = [rates_of(candidate, settings.learner)._asdict() for candidate in some]
-            trials += [{"rates": rates, "rewards": []} for rates in new]
-            train_at(trials[-len(some) :], label, batch)
-            _write(path, tuned, stop)
-        finalists = gcd(plan.finalists, settings.seeds)
-        if 1 < finalists < len(trials) and max(len(trial["rewards"]) for trial in trials) == 1:
-            again = batch.with_seeds(batch.settings.first_seed + 1, settings.seeds // finalists)
-            label = f"the best {finalists} with {again.settings.seeds} more seeds"
-            train_at(sorted(trials, key=_earned, reverse=True)[:finalists], label, again)
-            _write(path, tuned, stop)
-    return tuned
-
-
-def _train_at(
-    trials: list[dict[str, Any]],
-    label: str,
-    batch: CandidateBatch,
-    *,
-    agent: str,
-    tuned: Tuned,
-    reporter: Reporter,
-    stop: Sequence[int],
-) -> None:
-    """Train at the rates of some trials, and add to their rewards; None is one that failed."""
-    rates = [Rates(**trial["rates"]) for trial in trials]
-    places = rates + rates[-1:] * (batch.num_candidates - len(rates))
-    scores = batch.train(places, reporter, f"{agent}: {label}", stop)
-    tuned["seconds"] += scores.train_seconds
-    for trial, rewards in zip(trials, scores.reward.tolist(), strict=False):
-        trial["rewards"] += [reward if np.isfinite(reward) else None for reward in rewards]
-
-
-def _write(path: Path, tuned: Tuned, stop: Sequence[int]) -> None:
-    write_document(path, {**tuned})
-    if stop:
-        raise Stopped("stopped while tuning: the same command continues")
-
-
-def _earned(trial: dict[str, Any]) -> float:
-    """Return the mean over seeds; where one has failed, the least there is."""
-    rewards = trial["rewards"]
-    return -np.inf if None in rewards else float(np.mean(rewards))
-
-
-def best_of(tuned: Tuned) -> dict[str, Any]:
-    """Return the rates that earned most, among those that were tried with the most seeds."""
-    most = max(len(trial["rewards"]) for trial in tuned["trials"])
-    final = [trial for trial in tuned["trials"] if len(trial["rewards"]) == most]
-    rates: dict[str, Any] = max(final, key=_earned)["rates"]
-    return {name: float(value) for name, value in rates.items()}
 
 
 def state_bytes(agent: str, settings: Settings) -> int:

@@ -19,6 +19,7 @@ from reinstate.evaluation import Evaluation
 from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.experiments.base import LEARNER, Experiment
 from reinstate.experiments.water_maze import WATER_MAZE
+from reinstate.learner import A2C, Rates
 from reinstate.memory import DND
 from reinstate.rivals import EQUAL, WIDE
 from reinstate.rollout import unrolls
@@ -26,7 +27,7 @@ from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.base import World
 from reinstate.tasks.water_maze import WaterMaze
-from reinstate.tuning.ranges import Ranges
+from reinstate.tuning.ranges import Ranges, preset_candidate, rates_of
 from reinstate.tuning.search import Search
 
 REINSTATING = ("epl2rl", "epl2rl-recognition")
@@ -61,6 +62,11 @@ class Plan:
     """Lanes of agents that learn over whole epochs; a divisor of the other agents' lanes."""
     finalists: int = 0
     """Settings that are tried with more seeds, the best after one each; 0: one seed decides."""
+
+    def candidates(self, learner: A2C) -> list[Rates]:
+        """Draw the rates that are tried; the first are the learner's own."""
+        drawn = self.search.draw(0, preset_candidate(learner))
+        return [rates_of(candidate, learner) for candidate in drawn]
 
     def settings_for(self, event: Event, agent: str) -> Settings:
         """Return an agent's settings, before its rates are tuned."""
