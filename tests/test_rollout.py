@@ -24,6 +24,9 @@ from reinstate.tasks.two_step import EpisodicTwoStep
 WORLD = BarcodeBandits(num_arms=3, pulls=4, num_contexts=3, repeats=3, barcode_length=4)
 NETWORK = Network(hidden_size=8)
 DICTIONARY = DND(capacity=5)
+# By hand, but not operation by operation: each would be compiled by itself.
+READ, WRITE = jax.jit(DICTIONARY.read), jax.jit(DICTIONARY.write)
+STEP = eqx.filter_jit(lambda agent, *seen: agent(*seen))
 
 
 def fresh_memory() -> Contents:
@@ -60,7 +63,7 @@ def replay(
     action, reward = jnp.array(-1), jnp.zeros(())
     for t in range(WORLD.pulls + 1):
         context = jnp.zeros(WORLD.context_size)
-        state, decision = agent(jnp.zeros(0), context, action, reward, c_ep, state)
+        state, decision = STEP(agent, jnp.zeros(0), context, action, reward, c_ep, state)
         logits.append(decision.logits)
         if t < WORLD.pulls:
             action, reward = steps.action[episode, t], steps.reward[episode, t]
@@ -73,10 +76,10 @@ def test_memory_holds_the_state_that_has_seen_the_last_reward() -> None:
     tasks, memory, steps = an_epoch("epl2rl", jax.random.key(0))
     by_hand = fresh_memory()
     for n in range(WORLD.episodes_per_epoch):
-        found, by_hand = DICTIONARY.read(by_hand, tasks.context[n])
+        found, by_hand = READ(by_hand, tasks.context[n])
         logits, state = replay(agent, steps, n, found.value)
         np.testing.assert_allclose(jnp.stack(logits), steps.logits[n], atol=1e-5)
-        by_hand = DICTIONARY.write(by_hand, tasks.context[n], state.c)
+        by_hand = WRITE(by_hand, tasks.context[n], state.c)
     np.testing.assert_allclose(memory.values, by_hand.values, atol=1e-5)
     np.testing.assert_array_equal(memory.keys, by_hand.keys)
     assert int((memory.written > 0).sum()) == WORLD.num_contexts

@@ -34,7 +34,7 @@ EVENT = replace(
     strains={"longer": strained(TASK, repeats=3, noise=0.2)},
 )
 SEARCH = replace(PLANS["quick"].search, trials=3)
-PLAN = Plan((EVENT,), ("epl2rl", "transformer"), SEARCH, whole_epoch_lanes=2, finalists=2)
+PLAN = Plan((EVENT,), ("epl2rl", "lstm-epoch"), SEARCH, whole_epoch_lanes=2, finalists=2)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_every_agent_is_tuned_trained_and_judged(held: tuple[Path, Any]) -> None
         assert entry["settings"]["learner"]["entropy_cost"] == entry["rates"]["entropy_cost"]
         again = [trial["rates"] for trial in tuned["trials"] if len(trial["rewards"]) == 2]
         assert len(again) == 2 and entry["rates"] in again
-    own = event["agents"]["transformer"]["settings"]["learner"]
+    own = event["agents"]["lstm-epoch"]["settings"]["learner"]
     assert (own["lanes"], own["epochs"], own["episodes_per_update"]) == (2, 4, 6)
     assert (out / "bandits.png").exists()
 

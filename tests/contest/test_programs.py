@@ -46,7 +46,7 @@ def test_worlds_are_grouped_by_the_length_of_their_epochs() -> None:
     ]
 
 
-@pytest.mark.parametrize("agent", ["epl2rl", "epl2rl-oracle", "transformer"])
+@pytest.mark.parametrize("agent", ["epl2rl", "epl2rl-oracle", "lstm-epoch"])
 def test_worlds_side_by_side_are_what_each_is_by_itself(agent: str) -> None:
     learner = SETTINGS.make_learner(agent)
     params = jax.vmap(learner.init)(jnp.array(SETTINGS.seed_range)).params
