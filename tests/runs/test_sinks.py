@@ -3,6 +3,7 @@
 import json
 import struct
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -129,9 +130,18 @@ def test_wandb_continues_the_same_run(run: Run, monkeypatch: pytest.MonkeyPatch)
     show(run, ["wandb"], range(3, 5))
     folders = [*run.path.glob("before/offline-run-*"), *run.path.glob("wandb/offline-run-*")]
     assert [folder.name.rpartition("-")[2] for folder in folders] == [identity, identity]
-    logged = [list(wandb_rows(folder)) for folder in folders]
+    logged = [written(folder, rows) for folder, rows in zip(folders, (3, 2), strict=True)]
     assert [[row["_step"] for row in rows] for rows in logged] == [[1, 2, 3], [3, 4]]
     assert logged[1][1]["reward/mean"] == 5.0 and logged[1][1]["steps_per_second"] == 20.0
+
+
+def written(folder: Path, rows: int) -> list[dict[str, float]]:
+    """Wait for so many rows: a process of W&B's own writes them, on a busy machine later."""
+    for _ in range(100):
+        if len(found := list(wandb_rows(folder))) >= rows:
+            break
+        time.sleep(0.1)
+    return found
 
 
 def wandb_rows(folder: Path) -> Iterator[dict[str, float]]:
