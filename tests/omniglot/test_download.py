@@ -115,7 +115,7 @@ def test_no_network(tmp_path: Path) -> None:
 
 
 def test_a_silent_line(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reinstate.omniglot.download.PATIENCE", 0.2)
+    monkeypatch.setattr("reinstate.omniglot.download.PATIENCE", 1.0)  # a starved server sends late
     server.cut, server.stall = 3000, Event()
     message = refusal(fetch, server, tmp_path)
     server.stall.set()
