@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save
 
 from reinstate import devices, registry
+from reinstate.agent import AGENTS
 from reinstate.analysis.results import read_results
 from reinstate.analysis.verdicts import Region, judge_mean
 from reinstate.choices.tables import read_choices
@@ -410,7 +411,7 @@ def test_rows_that_are_none_are_not_drawn() -> None:
 
 
 def test_an_endless_name_is_cut() -> None:
-    message = refusal(lambda: registry.Registry("agent", {"a": object}).find("x\n" * LONG))
+    message = refusal(lambda: AGENTS.find("x\n" * LONG))
     assert "unknown agent" in message
 
 
