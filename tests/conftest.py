@@ -60,8 +60,10 @@ if "REINSTATE_TESTS" not in os.environ:
     os.environ["REINSTATE_TESTS"] = FOLDER.name  # workers and commands inherit it
 
 # Files, and beginnings of the names of tests, that `make test-fast` goes without.
-FIRST = ("test_learning.py", "test_reproduce.py", "test_docs.py", "test_ranks.py", "test_faults.py")
-FIRST += ("test_recall.py", "test_tune.py", "test_matrix.py", "test_holding.py", "test_real.py")
+FIRST = (
+    *("test_learning.py", "test_reproduce.py", "test_docs.py", "test_ranks.py", "test_faults.py"),
+    *("test_recall.py", "test_tune.py", "test_matrix.py", "test_holding.py", "test_real.py"),
+)
 SLOW = tuple((Path(__file__).parent / "slow.txt").read_text().split())
 
 
