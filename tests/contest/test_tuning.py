@@ -43,10 +43,10 @@ class Rounds:
         return Scores(np.array(reward), 1.0, 0.0)
 
 
-def tuned(path: Path, stops: int = 0) -> tuple[Tuning, list[str]]:
+def tuned(path: Path, stops: int = 0, finalists: int = 2) -> tuple[Tuning, list[str]]:
     batch: Any = Rounds(replace(TINY, seeds=1, first_seed=4), 4, stops)
     tuning = Tuning("epl2rl", batch, path)
-    tuning.run(CANDIDATES, 2, SILENT)
+    tuning.run(CANDIDATES, finalists, SILENT)
     return tuning, batch.labels
 
 
@@ -60,6 +60,11 @@ def test_rounds_that_are_done_survive_a_stop(tmp_path: Path) -> None:
     assert len(found.trials) == 6 and again == [0.6, 0.5]
     assert found.best()["entropy_cost"] == 0.6 and found.seconds == 3
     assert tuned(path)[1] == []  # all is done
+
+
+def test_without_finalists_one_seed_decides(tmp_path: Path) -> None:
+    found, labels = tuned(tmp_path / "tuning.json", finalists=0)
+    assert len(labels) == 2 and all(len(trial["rewards"]) == 1 for trial in found.trials)
 
 
 def test_the_best_setting_earns_most_and_did_not_fail(tmp_path: Path) -> None:

@@ -58,8 +58,9 @@ class Tuning:
             first = len(self.trials) + 1
             label = f"settings {first} to {first + len(some) - 1} of {len(candidates)}"
             new: list[Trial] = [{"rates": rates._asdict(), "rewards": []} for rates in some]
+            self.trials += new
             self._round(new, self.batch, label, reporter)
-        finalists = gcd(finalists, places)
+        finalists = gcd(finalists, places) if finalists else 0
         if 1 < finalists < len(self.trials) and self._most_seeds == 1:
             batch = self.batch.with_seeds(self.batch.settings.first_seed + 1, places // finalists)
             label = f"the best {finalists} with {places // finalists} more seeds"
@@ -77,7 +78,6 @@ class Tuning:
         self.seconds += scores.train_seconds
         for trial, rewards in zip(trials, scores.reward.tolist(), strict=False):
             trial["rewards"] += [reward if np.isfinite(reward) else None for reward in rewards]
-        self.trials += [trial for trial in trials if trial not in self.trials]
         content: Document = {
             "settings": to_dict(self.batch.settings),
             "trials": self.trials,
