@@ -183,7 +183,8 @@ RECOGNISING = replace(TINY, network=Network(recognition=Recognition(neighbours=3
 @pytest.mark.parametrize("agent", AGENTS)
 def test_settings_for_an_agent_have_its_own_memory(agent: str) -> None:
     found = RECOGNISING.for_agent(agent)
-    own: dict[str, DND] = {"epl2rl-recognition": Consolidating(6, 3, reach=0.2)}
+    recognising = ("epl2rl-recognition", "epl2rl-recognition-110")
+    own: dict[str, DND] = dict.fromkeys(recognising, Consolidating(6, 3, reach=0.2))
     own["epl2rl-oracle"] = replace(RECOGNISING.memory, distance="euclidean")  # keyed by number
     if agent not in own:
         assert found == RECOGNISING

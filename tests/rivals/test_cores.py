@@ -1,5 +1,6 @@
 """Every rival: step by step and all at once give the same numbers."""
 
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -10,7 +11,9 @@ import pytest
 from jax import Array
 
 from reinstate.agent import AGENTS, Inputs, Network
-from reinstate.rivals import EQUAL, RIVALS, WIDE
+from reinstate.contest.plan import find_plan
+from reinstate.memory import DND
+from reinstate.rivals import EQUAL, MEDIUM, RIVALS, WIDE
 from reinstate.rivals.base import Rival, epoch_steps, in_blocks, num_weights
 from reinstate.rivals.deltanet import CHUNK, inverse, solve
 from reinstate.rivals.hcam import HCAM
@@ -99,6 +102,24 @@ def test_weights_are_as_many_as_those_of_epl2rl() -> None:
         assert abs(num_weights(RIVALS[name], world, network) / aim - 1) < 0.13, name
     for name in WIDE:
         assert num_weights(RIVALS[name], world, network) > 4 * aim, name
+
+
+def test_larger_agents_of_a_small_contest_have_as_many_weights_as_each_other() -> None:
+    settings = find_plan("small-wide").events[0].settings
+    sizes = {n: num_weights(RIVALS[n], settings.task, settings.network) for n in MEDIUM}
+    small = num_weights(AGENTS["epl2rl"], settings.task, settings.network)
+    assert all(13 * small < size < 20 * small for size in sizes.values()), sizes
+
+
+def test_an_agent_of_a_size_of_its_own_is_the_papers_but_for_its_size() -> None:
+    world, network = BarcodeBandits(num_arms=4), Network(hidden_size=24)
+    for name in ("epl2rl", "epl2rl-recognition"):
+        same = AGENTS[name](world, replace(network, hidden_size=110), key=jax.random.key(1))
+        own = AGENTS[f"{name}-110"](world, network, key=jax.random.key(1))
+        assert own.value_size == 110
+        jax.tree.map(np.testing.assert_array_equal, *(jax.tree.leaves(a) for a in (own, same)))
+        memories = [AGENTS[n].memory_for(DND(), world, network) for n in (name, f"{name}-110")]  # type: ignore[attr-defined]
+        assert memories[0] == memories[1]
 
 
 def test_the_delta_rule_overwrites_what_a_key_was_bound_to() -> None:

@@ -23,7 +23,8 @@ class Rivals(Computing):
     """
 
     preset: str = "quick"
-    """Where settings come from: quick, small (a CPU, an hour or two) or paper (an accelerator)."""
+    """Where settings come from: quick, small (a CPU, an hour or two), small-wide (larger agents
+    in two small tasks, as long) or paper (an accelerator)."""
     events: Annotated[tuple[str, ...], shown("NAME …", "all of the preset")] = ()
     """Which events."""
     agents: Annotated[Names, shown("NAME …", "all of the preset")] = ()

@@ -21,7 +21,7 @@ from reinstate.experiments.base import LEARNER, Experiment
 from reinstate.experiments.water_maze import WATER_MAZE
 from reinstate.learner import A2C, Rates
 from reinstate.memory import DND
-from reinstate.rivals import EQUAL, WIDE
+from reinstate.rivals import EQUAL, MEDIUM, WIDE
 from reinstate.rollout import unrolls
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
@@ -168,6 +168,8 @@ RANGES = Ranges(
     discount=(LEARNER.discount,),
     value_cost=(LEARNER.value_cost,),
 )
+# The best entropy costs of small rivals lie near the upper end of the range above.
+WIDER_RANGES = replace(RANGES, entropy_cost=(5e-3, 0.3))
 
 
 def changed(plan: Plan, seeds: int | None = None, longer: int = 1) -> Plan:
@@ -193,6 +195,12 @@ SMALL = replace(
     search=Search(trials=16, ranges=RANGES),
     finalists=4,
 )
+SMALL_WIDE = replace(
+    SMALL,
+    events=QUICK.events,
+    agents=tuple(MEDIUM),
+    search=Search(trials=16, ranges=WIDER_RANGES),
+)
 PAPER = Plan(
     (
         bandits(PAPER_BANDITS, "bandits-permutation", crowd=120),
@@ -203,7 +211,12 @@ PAPER = Plan(
     Search(trials=16, ranges=RANGES),
     whole_epoch_lanes=16,
 )
-PLANS: Mapping[str, Plan] = {"quick": QUICK, "small": changed(SMALL, longer=2), "paper": PAPER}
+PLANS: Mapping[str, Plan] = {
+    "quick": QUICK,
+    "small": changed(SMALL, longer=2),
+    "small-wide": changed(SMALL_WIDE, longer=2),
+    "paper": PAPER,
+}
 
 
 def find_plan(preset: str) -> Plan:

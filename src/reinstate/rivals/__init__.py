@@ -6,13 +6,14 @@ width of their own. Importing this package registers them.
 
 from collections.abc import Mapping
 
-from reinstate.agent import Maker
+from reinstate.agent import Maker, Wiring
 from reinstate.registry import register
 from reinstate.rivals.deltanet import DeltaNetMaker
 from reinstate.rivals.hcam import HCAMMaker
 from reinstate.rivals.lru import LRUMaker
 from reinstate.rivals.oracle import OracleMaker
 from reinstate.rivals.recurrent import RecurrentMaker
+from reinstate.rivals.reinstating import ReinstatingMaker
 from reinstate.rivals.transformer import TransformerMaker
 
 EQUAL: Mapping[str, Maker] = {
@@ -44,6 +45,27 @@ EQUAL: Mapping[str, Maker] = {
     ),
 }
 
+# Wide enough to tell whether size is what an agent lacks, and small enough for a CPU.
+MEDIUM: Mapping[str, Maker] = {
+    "epl2rl-110": ReinstatingMaker(
+        "epl2rl of 110 units", "epL2RL, 110", "#00507D", Wiring("", route="gate"), 110
+    ),
+    "epl2rl-recognition-110": ReinstatingMaker(
+        "epl2rl-recognition of 110 units",
+        "epL2RL+Recognition, 110",
+        "#C26A00",
+        Wiring("", route="gate", recognises=True),
+        110,
+    ),
+    "deltanet-64": DeltaNetMaker("deltanet of width 64", "DeltaNet, 64", "#922763", width=64),
+    "transformer-64": TransformerMaker(
+        "transformer of width 64", "Transformer, 64", "#573287", width=64
+    ),
+    "gru-epoch-128": RecurrentMaker(
+        "gru-epoch of 128 units", "GRU, epoch, 128", "#755B19", width=128, cell="gru"
+    ),
+}
+
 WIDE: Mapping[str, Maker] = {
     "lstm-epoch-256": RecurrentMaker(
         "lstm-epoch of 256 units", "LSTM, epoch, 256", "#7A3412", width=256
@@ -59,7 +81,7 @@ WIDE: Mapping[str, Maker] = {
     "hcam-128": HCAMMaker("hcam of width 128", "HCAM, 128", "#243A70", width=128),
 }
 
-RIVALS: Mapping[str, Maker] = {**EQUAL, **WIDE}
+RIVALS: Mapping[str, Maker] = {**EQUAL, **MEDIUM, **WIDE}
 
 for _name, _maker in RIVALS.items():
     register("agent", _name, _maker)
