@@ -29,6 +29,7 @@ COMPILING = {
     "jax_disable_most_optimizations": True,
     "jax_compilation_cache_dir": str(Path(__file__).parents[1] / ".jax-cache"),
     "jax_persistent_cache_min_compile_time_secs": 0.1,
+    "jax_traceback_in_locations_limit": 0,  # where each operation came from: nobody looks
 }
 for name, value in COMPILING.items():
     jax.config.update(name, value)

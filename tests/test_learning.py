@@ -55,7 +55,7 @@ COMPOSITIONAL = replace(
 
 # For tests in which compiled code runs long enough to be worth it: against conftest.py. The rest of
 # what it spares takes longer to compile than it saves here.
-FAST = {"xla_backend_optimization_level": 2}
+FAST = {"xla_backend_optimization_level": 1}
 
 
 def trained(name: str, settings: Settings, options: Mapping[str, Any] = FAST) -> TrainState:
