@@ -81,8 +81,10 @@ def hold(plan: Plan, preset: str, out: Path, reporter: Reporter, *, command: str
             if not (folders[event.name, agent] / DONE).exists()
         }
         events: dict[str, EventResults] = {}
+        reporter.plan([_work(event) for event in plan.events])
         with ahead(makers) as wait:
-            for event in plan.events:
+            for stage, event in enumerate(plan.events, 1):
+                reporter.stage(stage)
                 entries = {}
                 for number, agent in enumerate(plan.agents, 1):
                     reporter.part(number, len(plan.agents))
@@ -107,6 +109,12 @@ def hold(plan: Plan, preset: str, out: Path, reporter: Reporter, *, command: str
         draw(document, out)
         write_document(out / "rivals.json", document)  # last: where it is, all else is
         return document
+
+
+def _work(event: Event) -> float:
+    """Return the steps of one training, which all agents of an event take."""
+    task, learner = event.settings.task, event.settings.learner
+    return float(task.episodes_per_epoch * task.episode_length * learner.lanes * learner.epochs)
 
 
 def _programs(plan: Plan, event: Event, agent: str) -> Programs:
