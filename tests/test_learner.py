@@ -17,6 +17,7 @@ from reinstate.devices import over_seeds
 from reinstate.errors import UserError
 from reinstate.learner import A2C, EpochMetrics, Learner, TrainState, a2c_loss, returns
 from reinstate.memory import DND
+from reinstate.recompute import play_to_learn
 from reinstate.rollout import Step, play, start_lanes
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.base import World
@@ -111,12 +112,13 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
 
     def trained(one: Learner, reward: Callable[..., Any]) -> list[EpochMetrics]:
         def dream(world: Any, agent: Any, memory: Any, *rest: Any, **settings: Any) -> Any:
-            shapes = jax.eval_shape(partial(play, world, agent, memory, **settings), *rest)
+            lanes = partial(play_to_learn, world, agent, memory, **settings)
+            shapes = jax.eval_shape(lanes, *rest)
             after, played = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
             told = jnp.zeros_like(played.steps.reward) + reward(rest[1], settings["recall"])
             return after, played._replace(steps=played.steps._replace(reward=told))
 
-        monkeypatch.setattr("reinstate.recompute.play", dream)
+        monkeypatch.setattr("reinstate.learner.play_to_learn", dream)
         state, train_epoch, seen = one.init(jnp.array(0)), jax.jit(one.train_epoch), []
         for _ in range(one.settings.epochs):
             state, metrics = train_epoch(state)

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from reinstate import through_time
 from reinstate.cell import EpisodicLSTMCell, LSTMState
 from reinstate.errors import UserError, require_choices, require_finite, require_positive
 from reinstate.memory import Found, Memory
@@ -77,7 +78,7 @@ class Player(Protocol):
     of it, any tree of arrays, in place of c_ep; and `recalls_once`: if true, that comes back only
     on the step that first shows its context in an episode, and zeros on later ones. If
     `told_contexts` is true, its memory is keyed by which context it is, not by how it looks. With
-    `unroll(inputs, state)`, many steps at once, it learns as `reinstate.recompute` says.
+    `unroll`, or with `retrace` and a true `retraces`, it learns as `reinstate.recompute` says.
     """
 
     @property
@@ -260,7 +261,19 @@ class Agent(eqx.Module):
         c_ep: Any,
         state: LSTMState,
     ) -> tuple[LSTMState, Decision]:
-        """Take one step. The one-hot of an action of −1, where there was none yet, is all zero."""
+        """Take one step."""
+        x, c_ep = self._entering(features, context, last_action, last_reward, c_ep)
+        state, gates = self.cell(x, state, c_ep)
+        out = self.head(state.h)
+        return state, Decision(out[:-1], out[-1], gates._asdict())
+
+    def _entering(
+        self, features: Array, context: Array, last_action: Array, last_reward: Array, c_ep: Any
+    ) -> tuple[Array, Array]:
+        """Return what enters the cell: its input x, and the state that is reinstated.
+
+        The one-hot of an action of −1, where there was none yet, is all zero.
+        """
         c_ep, cues = (c_ep, None) if self.recognizer is None else c_ep
         if self.first_step_only:
             c_ep = jnp.where(last_action < 0, c_ep, 0.0)
@@ -275,9 +288,30 @@ class Agent(eqx.Module):
             x.append(cues)
         if self.wiring.route == "input":
             x.append(c_ep if self.shrink is None else self.shrink(c_ep))
-        state, gates = self.cell(jnp.concatenate(x), state, c_ep)
-        out = self.head(state.h)
-        return state, Decision(out[:-1], out[-1], gates._asdict())
+        return jnp.concatenate(x), c_ep
+
+    @property
+    def retraces(self) -> bool:
+        """Whether it learns by `retrace`.
+
+        Not if there are weights to learn in c_ep, nor if a subclass takes steps of another kind.
+        """
+        own = type(self)
+        same = own.__call__ is Agent.__call__ and own._entering is Agent._entering
+        return same and self.recognizer is None
+
+    def retrace(
+        self, inputs: Inputs, c_ep: Array, start: LSTMState, taken: LSTMState
+    ) -> tuple[Array, Array]:
+        """Return logits and values of steps already taken, with their gradients.
+
+        All are (steps, rows, …): rows are sequences, each with a state to `start` from, and `taken`
+        are the states after each step.
+        """
+        x, c_ep = jax.vmap(jax.vmap(self._entering))(*inputs, c_ep)
+        h = through_time.outputs(self.cell, x, c_ep, start, taken)
+        out = jax.vmap(jax.vmap(self.head))(h)
+        return out[..., :-1], out[..., -1]
 
 
 AGENTS: Registry[Maker] = Registry(

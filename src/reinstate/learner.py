@@ -259,17 +259,17 @@ class Learner:
             # Reset at the epoch's first segment, inside the loss, so that a learned start gets
             # gradients.
             start = _choose(first, agent.initial_state(), before.player)
-            run = partial(
-                play_to_learn,
+            after, played = play_to_learn(
                 self.world,
                 agent,
                 self.memory,
+                before._replace(player=start),
+                tasks,
+                keys,
                 unroll=self.settings.unroll,
                 recall=self._recall(progress),
                 through_storage=self.settings.through_storage,
             )
-            state = before._replace(player=start)
-            after, played = jax.vmap(run, in_axes=(0, 1, 0))(state, tasks, keys)
             loss, entropy = a2c_loss(played.steps, self.rates, self._entropy_cost(progress))
             reward = jnp.mean(jnp.sum(played.steps.reward, axis=-1))
             return loss, (after, reward, entropy, played.steps.played)

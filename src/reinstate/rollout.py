@@ -30,13 +30,21 @@ class Step(NamedTuple):
     retrieved: Array  # () the epoch's episode whose state came back; −1: none
     trace: Any  # what the world tells analyses of the step
     played: Any = None  # () false after an episode's early end; None: all episodes are as long
-    inputs: Any = None  # what the player was shown, if it is to `unroll` it
+    seen: Any = None  # a `Seen`, if the player is to decide again
 
 
 class Episode(NamedTuple):
     steps: Step  # (steps, …)
     outcome: dict[str, Array]  # the report at the step that sees the last reward
-    inputs: Any = None  # what the player was shown at that step, if it is to `unroll` it
+    seen: Any = None  # at that step
+
+
+class Seen(NamedTuple):
+    """What `reinstate.recompute` needs of a step."""
+
+    inputs: Inputs
+    c_ep: Any  # what came back; this and the next if the player retraces
+    state: Any  # the player's, after the step
 
 
 class EpochState(NamedTuple):
@@ -85,15 +93,18 @@ def play(
     unroll: int = 1,
     recall: Array | float = 1.0,
     through_storage: bool = False,
+    keep: bool = False,
 ) -> tuple[EpochState, Episode]:
     """Play the episodes of `tasks` one after the other; steps come as (episodes, steps, …).
 
     What the memory retrieves is multiplied by `recall`: at 0 it is written, and nothing comes back.
-    Stored states carry no gradient, as in the paper, unless `through_storage`.
+    Stored states carry no gradient, as in the paper, unless `through_storage`. With `keep`, steps
+    carry what the player saw, so that it can decide again.
     """
 
     def one(state: EpochState, episode: tuple[Any, Array]) -> tuple[EpochState, Episode]:
-        return play_episode(world, player, memory, state, *episode, unroll, recall, through_storage)
+        how = unroll, recall, through_storage, keep
+        return play_episode(world, player, memory, state, *episode, *how)
 
     num_episodes = jax.tree.leaves(tasks)[0].shape[0]
     return jax.lax.scan(one, state, (tasks, jax.random.split(key, num_episodes)))
@@ -109,6 +120,7 @@ def play_episode(
     unroll: int = 1,
     recall: Array | float = 1.0,
     through_storage: bool = False,
+    keep: bool = False,
 ) -> tuple[EpochState, Episode]:
     """Play one episode; only the memory reaches it from earlier ones, unless the player does."""
     task = world.update_task(state.history, task)
@@ -116,7 +128,7 @@ def play_episode(
     memory_keys = _memory_keys(world, player, task, contexts)
     recalled, contents = _read(player, memory, state.memory, memory_keys)
     recalled = recalled._replace(c_ep=jax.tree.map(lambda x: recall * x, recalled.c_ep))
-    exposure = _Exposure(world, player, task, contexts, recalled)
+    exposure = _Exposure(world, player, task, contexts, recalled, keep)
     reset_key, action_key, steps_key = jax.random.split(key, 3)
     start = state.player if player.outlives_episodes else player.initial_state()
     nothing = jnp.full((), -1, jnp.int32), jnp.zeros((), jnp.float32)  # no action, no reward yet
@@ -128,14 +140,14 @@ def play_episode(
     now, steps = jax.lax.scan(exposure.step, now, chance, unroll=unroll)
     # The last reward reaches the cell only as the next step's input: without one more step the
     # stored state would lack it.
-    after, decision, _, inputs = exposure.sense(now)
+    after, decision, _, last_seen = exposure.sense(now)
     keys = [memory_keys[row] for row in world.keys_to_store(task, now.task)]
     state = EpochState(
         _write(player, memory, contents, keys, after.player, through_storage),
         after.player if player.outlives_episodes else state.player,
         world.update_history(state.history, task, now.task),
     )
-    return state, Episode(steps, _means(decision), inputs)
+    return state, Episode(steps, _means(decision), last_seen)
 
 
 class _Exposure(NamedTuple):
@@ -146,8 +158,9 @@ class _Exposure(NamedTuple):
     task: Any
     contexts: Array  # (shown, context_size)
     recalled: _Recalled
+    keep: bool  # whether steps carry what the player saw
 
-    def sense(self, now: _StepState) -> tuple[_StepState, Decision, _Recalled, Inputs | None]:
+    def sense(self, now: _StepState) -> tuple[_StepState, Decision, _Recalled, Seen | None]:
         """Show the player where it is, and what comes back of the context on show."""
         shown = self.world.observe(self.task, now.task)
         row, distance, written = shown.context, self.recalled.distance, self.recalled.written
@@ -160,7 +173,8 @@ class _Exposure(NamedTuple):
         seen = None if now.seen is None else now.seen.at[row].set(now.seen[row] | (row >= 0))
         inputs = Inputs(shown.features, context, now.action, now.reward)
         after, decision = self.player(*inputs, c_ep, now.player)
-        kept = inputs if unrolls(self.player) else None
+        known = (c_ep, after) if retraces(self.player) else (None, None)
+        kept = Seen(inputs, *known) if self.keep else None
         return now._replace(player=after, seen=seen), decision, found, kept
 
     def step(self, now: _StepState, chance: tuple[Array, Array]) -> tuple[_StepState, Step]:
@@ -181,7 +195,7 @@ class _Exposure(NamedTuple):
     def act(self, now: _StepState, chance: tuple[Array, Array]) -> tuple[_StepState, Step]:
         """Let the player act, and the world answer."""
         world, task, (gumbel, step_key) = self.world, self.task, chance
-        after, decision, found, inputs = self.sense(now)
+        after, decision, found, kept = self.sense(now)
         # A draw from the softmax of the logits.
         action = jnp.argmax(decision.logits + gumbel).astype(jnp.int32)
         expected = world.expected_rewards(task, now.task)
@@ -197,7 +211,7 @@ class _Exposure(NamedTuple):
             found.distance,
             (found.written - 1) // world.writes_per_episode,
             world.trace(task, now.task),
-            inputs=inputs,
+            seen=kept,
         )
         return after._replace(task=task_state, action=action, reward=reward), taken
 
@@ -210,6 +224,11 @@ def recalls_once(player: Player) -> bool:
 def unrolls(player: Player) -> bool:
     """Tell whether a player can take the steps of an epoch at once: see `reinstate.recompute`."""
     return player.outlives_episodes and not player.remembers and hasattr(player, "unroll")
+
+
+def retraces(player: Player) -> bool:
+    """Tell whether a player can go back over steps that it took: see `reinstate.recompute`."""
+    return getattr(player, "retraces", False)
 
 
 def _memory_keys(world: World, player: Player, task: Any, contexts: Array) -> Array:

@@ -45,8 +45,12 @@ def gradient(play: Callable[..., Any], world: World, agent: Any) -> Any:
     keys = jax.random.split(jax.random.key(4), 2)
 
     def loss(agent: Any) -> Any:
-        run = jax.vmap(partial(play, world, agent, NONE), in_axes=(0, 1, 0))
-        _, played = run(start_lanes(world, agent, NONE, 2), tasks, keys)
+        start = start_lanes(world, agent, NONE, 2)
+        if play is play_to_learn:
+            _, played = play(world, agent, NONE, start, tasks, keys)
+        else:
+            run = jax.vmap(partial(play, world, agent, NONE), in_axes=(0, 1, 0))
+            _, played = run(start, tasks, keys)
         return a2c_loss(played.steps, SETTINGS, jnp.array(0.1))[0]
 
     return eqx.filter_jit(eqx.filter_value_and_grad(loss))(agent)
@@ -122,7 +126,8 @@ def _kept(world: World, name: str, episodes: int) -> int:
     )
     state = jax.eval_shape(learner.init, jax.ShapeDtypeStruct((), jnp.int32))
     tasks = jax.eval_shape(
-        lambda key: jax.vmap(world.sample_epoch)(jax.random.split(key, 1)), state.key
+        lambda key: jax.vmap(world.sample_epoch, out_axes=1)(jax.random.split(key, 1)),
+        state.key,
     )
     start = jax.eval_shape(
         lambda params: start_lanes(world, learner.agent(params), NONE, 1), state.params

@@ -186,7 +186,8 @@ def _training(settings: Settings, agent: str | Maker, exact: bool) -> tuple[Part
     world, lanes = learner.world, learner.settings.lanes
     state = jax.eval_shape(learner.init, jax.ShapeDtypeStruct((), jnp.int32))
     sample = partial(world.sample_training_epoch, progress=jnp.zeros(()))
-    tasks = jax.eval_shape(lambda key: jax.vmap(sample)(jax.random.split(key, lanes)), state.key)
+    sample = jax.vmap(sample, out_axes=1)
+    tasks = jax.eval_shape(lambda key: sample(jax.random.split(key, lanes)), state.key)
     start = jax.eval_shape(
         lambda params: start_lanes(world, learner.agent(params), learner.memory, lanes),
         state.params,
@@ -213,13 +214,12 @@ def _kept_steps(learner: Learner, state: Any, start: Any, tasks: Any) -> int:
     how = learner.settings
 
     def differentiate(params: Any, start: Any, tasks: Any, key: Any) -> Any:
-        segment = jax.tree.map(lambda x: x[:, : how.episodes_per_update], tasks)
+        segment = jax.tree.map(lambda x: x[: how.episodes_per_update], tasks)
         keys = jax.random.split(key, how.lanes)
 
         def loss(params: Any) -> tuple[Any, Any]:
             run = partial(play_to_learn, learner.world, learner.agent(params), learner.memory)
-            run = partial(run, through_storage=how.through_storage)
-            _, played = jax.vmap(run)(start, segment, keys)
+            _, played = run(start, segment, keys, through_storage=how.through_storage)
             return a2c_loss(played.steps, learner.rates, jnp.zeros(()))[0], played
 
         _, kept, played = jax.vjp(loss, params, has_aux=True)

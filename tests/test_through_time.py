@@ -1,0 +1,100 @@
+"""Back-propagation through time, written out, beside what differentiating the play gives."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from reinstate.agent import Agent, Network, make_agent
+from reinstate.learner import A2C, a2c_loss
+from reinstate.memory import DND
+from reinstate.recompute import play_to_learn
+from reinstate.rollout import play, retraces, start_lanes
+from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.base import World
+from test_early_end import WORLD as UNTIL_REWARDED
+
+WORLD = BarcodeBandits(
+    num_arms=3, pulls=3, num_contexts=3, repeats=2, barcode_length=4, trial_input=True
+)
+NETWORK = Network(hidden_size=6)
+EPOCH = replace(NETWORK, reset="epoch", learned_start=True)
+MEMORY = DND(capacity=6)
+SETTINGS = A2C(lanes=2, epochs=1, discount=0.8, value_cost=0.3)
+
+
+def in_lanes(
+    world: World, agent: Any, memory: Any, state: Any, tasks: Any, keys: Any, **how: Any
+) -> Any:
+    """Differentiate the play itself."""
+    run = partial(play, world, agent, memory, **how)
+    return jax.vmap(run, in_axes=(0, 1, 0))(state, tasks, keys)
+
+
+def gradient(how: Callable[..., Any], world: World, agent: Any, **options: Any) -> Any:
+    """Return the loss over an epoch of two lanes, and its gradient."""
+    tasks = jax.vmap(world.sample_epoch, out_axes=1)(jax.random.split(jax.random.key(3), 2))
+    keys = jax.random.split(jax.random.key(4), 2)
+
+    def loss(agent: Any) -> Any:
+        start = start_lanes(world, agent, MEMORY, 2)
+        _, played = how(world, agent, MEMORY, start, tasks, keys, **options)
+        return a2c_loss(played.steps, SETTINGS, jnp.array(0.1))[0]
+
+    return eqx.filter_jit(eqx.filter_value_and_grad(loss))(agent)
+
+
+def assert_same(one: Any, other: Any) -> None:
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "network", "world"),
+    [
+        ("epl2rl", replace(NETWORK, learned_start=True), WORLD),
+        ("epl2rl", replace(NETWORK, feedback="joint", reinstated="first-step"), UNTIL_REWARDED),
+        ("epl2rl", EPOCH, UNTIL_REWARDED),
+        ("l2rl-context", EPOCH, WORLD),
+        ("epl2rl-input-2", NETWORK, WORLD),
+    ],
+)
+def test_the_gradient_is_that_of_the_play(name: str, network: Network, world: World) -> None:
+    agent = make_agent(name, world, network, key=jax.random.key(0))
+    assert retraces(agent)
+    found = gradient(play_to_learn, world, agent)
+    assert_same(found, gradient(in_lanes, world, agent))
+    assert all(np.any(np.asarray(g) != 0) for g in jax.tree.leaves(found[1]))
+
+
+def test_gradients_through_storage_are_those_of_the_play() -> None:
+    agent = make_agent("epl2rl", WORLD, NETWORK, key=jax.random.key(0))
+    own, through = (
+        gradient(play_to_learn, WORLD, agent, through_storage=t) for t in (False, True)
+    )
+    assert_same(through, gradient(in_lanes, WORLD, agent, through_storage=True))
+    assert np.abs(own[1].cell.weight - through[1].cell.weight).max() > 1e-5
+
+
+def test_agents_with_weights_in_what_comes_back_do_not_retrace() -> None:
+    assert not retraces(
+        make_agent("epl2rl-recognition", WORLD, NETWORK, key=jax.random.key(0))
+    )
+
+
+def test_an_agent_that_steps_otherwise_does_not_retrace() -> None:
+    class Louder(Agent):
+        def __call__(self, *shown: Any) -> Any:
+            state, decision = super().__call__(*shown)
+            return state, decision._replace(logits=2 * decision.logits)
+
+    plain: Any = make_agent("epl2rl", WORLD, NETWORK, key=jax.random.key(0))
+    louder = Louder(WORLD, plain.wiring, NETWORK, key=jax.random.key(0))
+    assert retraces(plain) and not retraces(louder)
+    assert_same(gradient(play_to_learn, WORLD, louder), gradient(in_lanes, WORLD, louder))
