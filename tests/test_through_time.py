@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reference.through_time import go_back
+from reinstate import on_chip
 from reinstate.agent import Agent, Network, make_agent
 from reinstate.learner import A2C, a2c_loss
 from reinstate.memory import DND
@@ -20,13 +22,23 @@ from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.base import World
 from test_early_end import WORLD as UNTIL_REWARDED
 
+pytestmark = pytest.mark.usefixtures("without_gpu")
+
 WORLD = BarcodeBandits(
     num_arms=3, pulls=3, num_contexts=3, repeats=2, barcode_length=4, trial_input=True
 )
+KERNEL, SERVES = on_chip.go_back, on_chip.serves  # before they are replaced
 NETWORK = Network(hidden_size=6)
 EPOCH = replace(NETWORK, reset="epoch", learned_start=True)
 MEMORY = DND(capacity=6)
 SETTINGS = A2C(lanes=2, epochs=1, discount=0.8, value_cost=0.3)
+
+
+@pytest.fixture
+def without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let agents retrace, by the equations; the kernel has a test of its own."""
+    monkeypatch.setattr("reinstate.on_chip.serves", lambda units, dtype: True)
+    monkeypatch.setattr("reinstate.on_chip.go_back", go_back)
 
 
 def in_lanes(
@@ -75,17 +87,13 @@ def test_the_gradient_is_that_of_the_play(name: str, network: Network, world: Wo
 
 def test_gradients_through_storage_are_those_of_the_play() -> None:
     agent = make_agent("epl2rl", WORLD, NETWORK, key=jax.random.key(0))
-    own, through = (
-        gradient(play_to_learn, WORLD, agent, through_storage=t) for t in (False, True)
-    )
+    own, through = (gradient(play_to_learn, WORLD, agent, through_storage=t) for t in (False, True))
     assert_same(through, gradient(in_lanes, WORLD, agent, through_storage=True))
     assert np.abs(own[1].cell.weight - through[1].cell.weight).max() > 1e-5
 
 
 def test_agents_with_weights_in_what_comes_back_do_not_retrace() -> None:
-    assert not retraces(
-        make_agent("epl2rl-recognition", WORLD, NETWORK, key=jax.random.key(0))
-    )
+    assert not retraces(make_agent("epl2rl-recognition", WORLD, NETWORK, key=jax.random.key(0)))
 
 
 def test_an_agent_that_steps_otherwise_does_not_retrace() -> None:
@@ -98,3 +106,31 @@ def test_an_agent_that_steps_otherwise_does_not_retrace() -> None:
     louder = Louder(WORLD, plain.wiring, NETWORK, key=jax.random.key(0))
     assert retraces(plain) and not retraces(louder)
     assert_same(gradient(play_to_learn, WORLD, louder), gradient(in_lanes, WORLD, louder))
+
+
+@pytest.mark.parametrize(("units", "gates"), [(20, 5), (5, 4)])
+def test_the_kernel_computes_the_equations(units: int, gates: int) -> None:
+    """More sequences than a program has, units that are no power of two, and two seeds."""
+    seeds, steps, rows, width = 2, 3, 40, on_chip.width_of(units)
+    keys = iter(jax.random.split(jax.random.key(0), 6))
+
+    def draw(*shape: int) -> jax.Array:
+        return jax.random.normal(next(keys), (seeds, *shape))
+
+    def filled_up(x: jax.Array) -> jax.Array:
+        return jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, width - units)])
+
+    gated = filled_up(0.2 * draw(units, gates, units)), filled_up(draw(steps, rows, gates, units))
+    known = *gated, draw(rows, units), *(draw(steps, rows, units) for _ in range(3))
+    found = jax.vmap(partial(KERNEL, interpret=True))(*known)
+    assert_same(found, jax.vmap(go_back)(*known))
+
+
+def test_where_the_kernel_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reinstate.on_chip.serves", SERVES)
+    assert not SERVES(50, jnp.float32)  # on a CPU
+    monkeypatch.setattr("reinstate.on_chip._available", lambda: True)
+    assert SERVES(50, jnp.float32) and not SERVES(65, jnp.float32)
+    assert not SERVES(50, jnp.dtype("float64"))
+    with jax.default_matmul_precision("highest"):
+        assert not SERVES(50, jnp.float32)

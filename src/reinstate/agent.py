@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate import through_time
+from reinstate import on_chip, through_time
 from reinstate.cell import EpisodicLSTMCell, LSTMState
 from reinstate.errors import UserError, require_choices, require_finite, require_positive
 from reinstate.memory import Found, Memory
@@ -292,13 +292,16 @@ class Agent(eqx.Module):
 
     @property
     def retraces(self) -> bool:
-        """Whether it learns by `retrace`.
+        """Whether it learns by `retrace`: where there is a kernel for it.
 
         Not if there are weights to learn in c_ep, nor if a subclass takes steps of another kind.
         """
         own = type(self)
         same = own.__call__ is Agent.__call__ and own._entering is Agent._entering
-        return same and self.recognizer is None
+        cell = self.cell
+        return (
+            same and self.recognizer is None and on_chip.serves(cell.hidden_size, cell.weight.dtype)
+        )
 
     def retrace(
         self, inputs: Inputs, c_ep: Array, start: LSTMState, taken: LSTMState

@@ -6,8 +6,8 @@ of the play.
 
 A player with `unroll(inputs, state)` lasts an epoch and has no episodic memory. It is shown again
 what it saw while it acted, in one call that may use every step in parallel. Memory grows with the
-steps of a segment, `A2C.episodes_per_update` of its episodes: fewer bound it, and gradients then end
-at the segment's start, where the state is carried in. What `unroll` keeps per step is its own
+steps of a segment, `A2C.episodes_per_update` of its episodes: fewer bound it, and gradients then
+end at the segment's start, where the state is carried in. What `unroll` keeps per step is its own
 affair; those of `reinstate.rivals` keep the least they can recompute from.
 
 A player with `retrace(inputs, c_ep, start, taken)` is also given the states that it was in, so that
@@ -37,13 +37,14 @@ def play_to_learn(
     keys: Array,
     *,
     through_storage: bool = False,
+    kernel: bool = True,
     **how: Any,
 ) -> tuple[EpochState, Episode]:
     """Play in every lane, as `reinstate.rollout.play`: logits and values have gradients.
 
     Lanes lead, but for tasks, (episodes, lanes, …).
     """
-    twice = unrolls(player) or (retraces(player) and not through_storage)
+    twice = unrolls(player) or (retraces(player) and kernel and not through_storage)
 
     def run(player: Any, state: EpochState) -> tuple[EpochState, Episode]:
         one = partial(
@@ -120,7 +121,9 @@ def _retraced(player: Any, seen: Seen, start: Any) -> tuple[Array, Array]:
 
 def _along_time(tree: Any, order: Array) -> Any:
     """Reorder the steps of every lane."""
-    return jax.tree.map(jax.vmap(lambda x, rows: x[rows]), tree, jax.tree.map(lambda _: order, tree))
+    return jax.tree.map(
+        jax.vmap(lambda x, rows: x[rows]), tree, jax.tree.map(lambda _: order, tree)
+    )
 
 
 def _order(played: Array) -> Array:

@@ -219,7 +219,8 @@ def _kept_steps(learner: Learner, state: Any, start: Any, tasks: Any) -> int:
 
         def loss(params: Any) -> tuple[Any, Any]:
             run = partial(play_to_learn, learner.world, learner.agent(params), learner.memory)
-            _, played = run(start, segment, keys, through_storage=how.through_storage)
+            routes = {"through_storage": how.through_storage, "kernel": how.kernel}
+            _, played = run(start, segment, keys, **routes)
             return a2c_loss(played.steps, learner.rates, jnp.zeros(()))[0], played
 
         _, kept, played = jax.vjp(loss, params, has_aux=True)

@@ -1,0 +1,143 @@
+"""The way back through time as one GPU kernel: see `reinstate.through_time` for the equations.
+
+As a scan, every step passes its arrays through the GPU's memory several times, in a dozen small
+kernels. Here a program has some sequences to itself and keeps what goes back, ∂h and ∂c, on chip
+from the last step to the first: each array is read or written once.
+
+Written in Pallas for its Triton backend, whose tiles are powers of two: `width_of` units per gate.
+"""
+
+from functools import cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+# Measured on an H200 with 50 units: more sequences per program, or more warps, are slower.
+ROWS = 32  # sequences per program
+WARPS = 4  # that share them
+SMALLEST, LARGEST = 16, 64  # tiles that a program multiplies
+TF32 = jax.lax.DotAlgorithmPreset.TF32_TF32_F32  # what GPUs multiply with unless told otherwise
+
+
+def serves(units: int, dtype: Any) -> bool:
+    """Tell whether this machine has the kernel, and the kernel is for such states.
+
+    Who asks JAX for exact products (`jax_default_matmul_precision`) gets them elsewhere.
+    """
+    usual = jax.config.jax_default_matmul_precision in (None, "default", "tensorfloat32")
+    return usual and dtype == jnp.float32 and units <= LARGEST and _available()
+
+
+@cache
+def _available() -> bool:
+    """Tell whether programs run on an NVIDIA GPU, and JAX still has what this is written in."""
+    if jax.default_backend() != "gpu":
+        return False
+    try:
+        from jax.experimental.pallas import triton  # noqa: F401
+    except ImportError:
+        return False
+    return "cuda" in jax.devices()[0].client.platform_version.lower()
+
+
+def width_of(units: int) -> int:
+    """Return how many places a gate has in the kernel's arrays, of which `units` are used."""
+    return max(SMALLEST, 1 << (units - 1).bit_length())
+
+
+def go_back(
+    recurrent: Array,
+    z: Array,
+    start: Array,
+    c: Array,
+    c_ep: Array,
+    d_h: Array,
+    *,
+    interpret: bool = False,
+) -> tuple[Array, Array, Array]:
+    """Return ∂z, (steps, rows, gates, width), and the gradient of the starting c and h.
+
+    `recurrent` is W_h, (units, gates, width), and z has all gates of all steps, shaped like ∂z.
+    The other arrays are (steps, rows, units), `start` without steps. `interpret` computes the same
+    without a GPU, slowly.
+    """
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import triton
+
+    _, rows, units = c.shape
+    gates, width = z.shape[-2:]
+    # What ∂z of a gate passes back to h: (gates, of z, of h).
+    passed = jnp.pad(recurrent.transpose(1, 2, 0), [(0, 0), (0, 0), (0, width - units)])
+    like = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in (z, start, start)]
+    d_z, d_c, d_h = pl.pallas_call(
+        partial(_kernel, precision=None if interpret else TF32),
+        out_shape=like,
+        grid=(pl.cdiv(rows, ROWS),),
+        compiler_params=triton.CompilerParams(num_warps=WARPS, num_stages=1),
+        interpret=interpret,
+        name="back_through_time",
+    )(*(passed, z, start, c, d_h), *([c_ep] if gates == 5 else []))
+    return d_z, d_c, d_h
+
+
+def _kernel(passed: Any, z: Any, start: Any, c: Any, d_h: Any, *rest: Any, precision: Any) -> None:
+    """Take ROWS sequences from their last step to the first. Arguments are references."""
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import triton
+
+    *c_ep, d_z, d_start_c, d_start_h = rest
+    steps, rows, units = c.shape
+    row = (pl.program_id(0) * ROWS + jnp.arange(ROWS))[:, None]
+    unit = jnp.arange(z.shape[-1])[None, :]
+    there = jnp.broadcast_to(row < rows, (ROWS, unit.size))
+    used = there & (unit < units)
+
+    def load(ref: Any, *where: Any) -> Array:
+        return triton.load(ref.at[(*where, row, unit)], mask=used, other=0.0)
+
+    def gate(t: Any, number: int) -> Array:
+        return triton.load(z.at[t, row, number, unit], mask=there, other=0.0)
+
+    def send(t: Any, number: int, d: Array) -> Array:
+        """Write a gate's ∂z, and return what it passes back to h."""
+        triton.store(d_z.at[t, row, number, unit], d, mask=there)
+        return jnp.dot(d, passed[number], precision=precision, preferred_element_type=jnp.float32)
+
+    def step(
+        t: Any, c_t: Array, c_before: Array, later_c: Array, later_h: Array
+    ) -> tuple[Array, Array]:
+        o, tanh_c = _sigmoid(gate(t, 2)), _tanh(c_t)
+        d_h_t = load(d_h, t) + later_h
+        d_c = later_c + d_h_t * o * (1 - tanh_c * tanh_c)
+        back = send(t, 2, d_h_t * tanh_c * o * (1 - o))
+        i, c_in = _sigmoid(gate(t, 0)), _tanh(gate(t, 3))
+        back += send(t, 0, d_c * c_in * i * (1 - i))
+        back += send(t, 3, d_c * i * (1 - c_in * c_in))
+        if c_ep:
+            r = _sigmoid(gate(t, 4))
+            back += send(t, 4, d_c * load(c_ep[0], t) * r * (1 - r))
+        f = _sigmoid(gate(t, 1))
+        back += send(t, 1, d_c * c_before * f * (1 - f))
+        return d_c * f, back
+
+    def earlier(n: Any, carried: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        t, (c_t, *later) = steps - 1 - n, carried
+        c_before = load(c, t - 1)
+        return c_before, *step(t, c_t, c_before, *later)
+
+    nothing = jnp.zeros((ROWS, unit.size), jnp.float32)
+    last = load(c, steps - 1), nothing, nothing
+    c_0, *later = jax.lax.fori_loop(0, steps - 1, earlier, last)
+    for ref, d in zip((d_start_c, d_start_h), step(0, c_0, load(start), *later), strict=True):
+        triton.store(ref.at[row, unit], d, mask=used)
+
+
+def _sigmoid(x: Array) -> Array:
+    """σ(x) by way of an exponential, which GPUs have; their tanh takes several times as long."""
+    return 1 / (1 + jnp.exp(-x))
+
+
+def _tanh(x: Array) -> Array:
+    return 2 * _sigmoid(2 * x) - 1
