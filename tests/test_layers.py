@@ -12,10 +12,9 @@ SOURCE = Path(reinstate.__file__).parent
 
 # Rooms in the order in which data walks through them, the innermost first.
 ROOMS = """
-errors registry files draws processes tasks memory cell exchange on_chip through_time recognition
-agent rivals rollout recompute learner evaluation settings devices baselines analysis choices
-figures experiments adapters runs omniglot report sweeps tuning contest bench cli torch __init__
-__main__
+errors registry files draws processes tasks memory cell exchange through_time recognition agent
+rivals rollout recompute learner evaluation settings devices baselines analysis choices figures
+experiments adapters runs omniglot report sweeps tuning contest bench cli torch __init__ __main__
 """.split()  # noqa: SIM905
 
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reference.through_time import go_back
 from reinstate.agent import AGENTS, Network
 from reinstate.devices import over_seeds
 from reinstate.errors import UserError
@@ -267,6 +268,24 @@ def test_whether_gradients_reach_stored_states_is_a_setting(
     one = learner(replace(SETTINGS, through_storage=through))
     jax.eval_shape(one.train_epoch, jax.eval_shape(one.init, jnp.array(0)))
     assert set(asked) == {through}
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_whether_a_kernel_goes_back_is_a_setting(
+    kernel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def listen(*words: Any, **settings: Any) -> Any:
+        asked.append(settings["keep"])  # what the player saw, to go back over it
+        return play(*words, **settings)
+
+    monkeypatch.setattr("reinstate.recompute.play", listen)
+    monkeypatch.setattr("reinstate.through_time.kernel._available", lambda: True)
+    one = learner(replace(SETTINGS, kernel=kernel))
+    monkeypatch.setattr("reinstate.through_time.kernel.go_back", go_back)
+    jax.eval_shape(one.train_epoch, jax.eval_shape(one.init, jnp.array(0)))
+    assert set(asked) == {kernel}
 
 
 def test_an_agent_that_outlives_episodes_is_carried_to_the_next_segment() -> None:

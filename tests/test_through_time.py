@@ -1,6 +1,5 @@
 """Back-propagation through time, written out, beside what differentiating the play gives."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,14 +11,15 @@ import numpy as np
 import pytest
 
 from reference.through_time import go_back
-from reinstate import on_chip
-from reinstate.agent import Agent, Network, make_agent
+from reinstate.agent import Network, make_agent
 from reinstate.learner import A2C, a2c_loss
 from reinstate.memory import DND
 from reinstate.recompute import play_to_learn
-from reinstate.rollout import play, retraces, start_lanes
+from reinstate.rivals.oracle import Oracle
+from reinstate.rollout import retraces, start_lanes
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.base import World
+from reinstate.through_time import kernel
 from test_early_end import WORLD as UNTIL_REWARDED
 
 pytestmark = pytest.mark.usefixtures("without_gpu")
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("without_gpu")
 WORLD = BarcodeBandits(
     num_arms=3, pulls=3, num_contexts=3, repeats=2, barcode_length=4, trial_input=True
 )
-KERNEL, SERVES = on_chip.go_back, on_chip.serves  # before they are replaced
+KERNEL, SERVES = kernel.go_back, kernel.serves  # before they are replaced
 NETWORK = Network(hidden_size=6)
 EPOCH = replace(NETWORK, reset="epoch", learned_start=True)
 MEMORY = DND(capacity=6)
@@ -37,26 +37,18 @@ SETTINGS = A2C(lanes=2, epochs=1, discount=0.8, value_cost=0.3)
 @pytest.fixture
 def without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let agents retrace, by the equations; the kernel has a test of its own."""
-    monkeypatch.setattr("reinstate.on_chip.serves", lambda units, dtype: True)
-    monkeypatch.setattr("reinstate.on_chip.go_back", go_back)
+    monkeypatch.setattr("reinstate.through_time.kernel.serves", lambda units, dtype: True)
+    monkeypatch.setattr("reinstate.through_time.kernel.go_back", go_back)
 
 
-def in_lanes(
-    world: World, agent: Any, memory: Any, state: Any, tasks: Any, keys: Any, **how: Any
-) -> Any:
-    """Differentiate the play itself."""
-    run = partial(play, world, agent, memory, **how)
-    return jax.vmap(run, in_axes=(0, 1, 0))(state, tasks, keys)
-
-
-def gradient(how: Callable[..., Any], world: World, agent: Any, **options: Any) -> Any:
+def gradient(agent: Any, world: World = WORLD, **how: Any) -> Any:
     """Return the loss over an epoch of two lanes, and its gradient."""
     tasks = jax.vmap(world.sample_epoch, out_axes=1)(jax.random.split(jax.random.key(3), 2))
     keys = jax.random.split(jax.random.key(4), 2)
 
     def loss(agent: Any) -> Any:
         start = start_lanes(world, agent, MEMORY, 2)
-        _, played = how(world, agent, MEMORY, start, tasks, keys, **options)
+        _, played = play_to_learn(world, agent, MEMORY, start, tasks, keys, **how)
         return a2c_loss(played.steps, SETTINGS, jnp.array(0.1))[0]
 
     return eqx.filter_jit(eqx.filter_value_and_grad(loss))(agent)
@@ -80,16 +72,16 @@ def assert_same(one: Any, other: Any) -> None:
 def test_the_gradient_is_that_of_the_play(name: str, network: Network, world: World) -> None:
     agent = make_agent(name, world, network, key=jax.random.key(0))
     assert retraces(agent)
-    found = gradient(play_to_learn, world, agent)
-    assert_same(found, gradient(in_lanes, world, agent))
+    found = gradient(agent, world)
+    assert_same(found, gradient(agent, world, kernel=False))
     assert all(np.any(np.asarray(g) != 0) for g in jax.tree.leaves(found[1]))
 
 
 def test_gradients_through_storage_are_those_of_the_play() -> None:
     agent = make_agent("epl2rl", WORLD, NETWORK, key=jax.random.key(0))
-    own, through = (gradient(play_to_learn, WORLD, agent, through_storage=t) for t in (False, True))
-    assert_same(through, gradient(in_lanes, WORLD, agent, through_storage=True))
-    assert np.abs(own[1].cell.weight - through[1].cell.weight).max() > 1e-5
+    through = gradient(agent, through_storage=True)
+    assert_same(through, gradient(agent, through_storage=True, kernel=False))
+    assert np.abs(gradient(agent)[1].cell.weight - through[1].cell.weight).max() > 1e-5
 
 
 def test_agents_with_weights_in_what_comes_back_do_not_retrace() -> None:
@@ -97,21 +89,24 @@ def test_agents_with_weights_in_what_comes_back_do_not_retrace() -> None:
 
 
 def test_an_agent_that_steps_otherwise_does_not_retrace() -> None:
-    class Louder(Agent):
+    class Louder(Oracle):
+        def __init__(self) -> None:
+            super().__init__(WORLD, NETWORK, key=jax.random.key(0))
+
         def __call__(self, *shown: Any) -> Any:
             state, decision = super().__call__(*shown)
             return state, decision._replace(logits=2 * decision.logits)
 
-    plain: Any = make_agent("epl2rl", WORLD, NETWORK, key=jax.random.key(0))
-    louder = Louder(WORLD, plain.wiring, NETWORK, key=jax.random.key(0))
+    plain: Any = Oracle(WORLD, NETWORK, key=jax.random.key(0))
+    louder: Any = Louder()
     assert retraces(plain) and not retraces(louder)
-    assert_same(gradient(play_to_learn, WORLD, louder), gradient(in_lanes, WORLD, louder))
+    assert_same(gradient(louder), gradient(louder, kernel=False))
 
 
 @pytest.mark.parametrize(("units", "gates"), [(20, 5), (5, 4)])
 def test_the_kernel_computes_the_equations(units: int, gates: int) -> None:
     """More sequences than a program has, units that are no power of two, and two seeds."""
-    seeds, steps, rows, width = 2, 3, 40, on_chip.width_of(units)
+    seeds, steps, rows, width = 2, 3, 40, kernel.width_of(units)
     keys = iter(jax.random.split(jax.random.key(0), 6))
 
     def draw(*shape: int) -> jax.Array:
@@ -127,9 +122,9 @@ def test_the_kernel_computes_the_equations(units: int, gates: int) -> None:
 
 
 def test_where_the_kernel_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reinstate.on_chip.serves", SERVES)
+    monkeypatch.setattr("reinstate.through_time.kernel.serves", SERVES)
     assert not SERVES(50, jnp.float32)  # on a CPU
-    monkeypatch.setattr("reinstate.on_chip._available", lambda: True)
+    monkeypatch.setattr("reinstate.through_time.kernel._available", lambda: True)
     assert SERVES(50, jnp.float32) and not SERVES(65, jnp.float32)
     assert not SERVES(50, jnp.dtype("float64"))
     with jax.default_matmul_precision("highest"):

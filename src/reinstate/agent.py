@@ -13,13 +13,14 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate import on_chip, through_time
+from reinstate import through_time
 from reinstate.cell import EpisodicLSTMCell, LSTMState
 from reinstate.errors import UserError, require_choices, require_finite, require_positive
 from reinstate.memory import Found, Memory
 from reinstate.recognition import Recognition, Recognizer
 from reinstate.registry import Registry
 from reinstate.tasks.base import World
+from reinstate.through_time import kernel
 
 LARGEST_STORED = 1e6  # far beyond where tanh(c) is ±1; `Agent.to_store` says what it is for
 INPUT_SIZES = (2, 4, 8, 16)  # of the compressed variants: the paper says that below 5 some learn
@@ -300,7 +301,7 @@ class Agent(eqx.Module):
         same = own.__call__ is Agent.__call__ and own._entering is Agent._entering
         cell = self.cell
         return (
-            same and self.recognizer is None and on_chip.serves(cell.hidden_size, cell.weight.dtype)
+            same and self.recognizer is None and kernel.serves(cell.hidden_size, cell.weight.dtype)
         )
 
     def retrace(

@@ -14,7 +14,6 @@ A player with `retrace(inputs, c_ep, start, taken)` is also given the states tha
 only gradients are left to compute: the paper's agents, by `reinstate.through_time`.
 """
 
-from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -47,9 +46,10 @@ def play_to_learn(
     twice = unrolls(player) or (retraces(player) and kernel and not through_storage)
 
     def run(player: Any, state: EpochState) -> tuple[EpochState, Episode]:
-        one = partial(
-            play, world, player, memory, keep=twice, through_storage=through_storage, **how
-        )
+        def one(state: EpochState, tasks: Any, key: Array) -> tuple[EpochState, Episode]:
+            now: Any = {"keep": twice, "through_storage": through_storage, **how}
+            return play(world, player, memory, state, tasks, key, **now)
+
         return jax.vmap(one, in_axes=(0, 1, 0))(state, tasks, keys)
 
     if not twice:

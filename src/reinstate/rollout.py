@@ -103,7 +103,7 @@ def play(
     """
 
     def one(state: EpochState, episode: tuple[Any, Array]) -> tuple[EpochState, Episode]:
-        how = unroll, recall, through_storage, keep
+        how: Any = unroll, recall, through_storage, keep
         return play_episode(world, player, memory, state, *episode, *how)
 
     num_episodes = jax.tree.leaves(tasks)[0].shape[0]

@@ -26,7 +26,8 @@ def serves(units: int, dtype: Any) -> bool:
 
     Who asks JAX for exact products (`jax_default_matmul_precision`) gets them elsewhere.
     """
-    usual = jax.config.jax_default_matmul_precision in (None, "default", "tensorfloat32")
+    config: Any = jax.config
+    usual = config.jax_default_matmul_precision in (None, "default", "tensorfloat32")
     return usual and dtype == jnp.float32 and units <= LARGEST and _available()
 
 

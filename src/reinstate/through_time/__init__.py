@@ -10,9 +10,9 @@ c_{t+1} passes on,
              ∂c_t ∘ i ∘ (1−c_in²),  ∂c_t ∘ c_ep ∘ r(1−r))
     ∂c_{t−1} = ∂c_t ∘ f
 
-That way back is one GPU kernel, `reinstate.on_chip`, and the gradient of the weights is one matrix
-product over all steps. Differentiating the play goes back in a dozen kernels per step; on a CPU,
-which does not mind, that is as fast.
+That way back is one GPU kernel, `reinstate.through_time.kernel`, and the gradient of the weights is
+one matrix product over all steps. Differentiating the play goes back in a dozen kernels per step;
+on a CPU, which has less use for large operations, it is as fast.
 """
 
 from typing import NamedTuple
@@ -21,8 +21,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate import on_chip
 from reinstate.cell import EpisodicLSTMCell, LSTMState
+from reinstate.through_time import kernel
 
 
 class _Taken(NamedTuple):
@@ -71,11 +71,11 @@ def _back(kept: _Kept, d_h: Array) -> tuple[Array, Array, LSTMState, None]:
     entered = jnp.concatenate([x, h_before, jnp.ones_like(x[..., :1])], axis=-1)
     # A gate's columns are filled up with zeros to what the kernel takes at a time.
     gates = weight.reshape(weight.shape[0], -1, units)
-    gates = jnp.pad(gates, [(0, 0), (0, 0), (0, on_chip.width_of(units) - units)])
+    gates = jnp.pad(gates, [(0, 0), (0, 0), (0, kernel.width_of(units) - units)])
     flat = gates.reshape(weight.shape[0], -1)
     z = (entered @ flat).reshape(*entered.shape[:-1], *gates.shape[1:])
     recurrent = gates[size : size + units]
-    d_z, *d_start = on_chip.go_back(recurrent, z, start.c, taken.c, taken.c_ep, d_h)
+    d_z, *d_start = kernel.go_back(recurrent, z, start.c, taken.c, taken.c_ep, d_h)
     d_z = d_z.reshape(*entered.shape[:-1], -1)
     d_gates = jnp.einsum("tri,trz->iz", entered, d_z).reshape(gates.shape)
     d_weight = d_gates[..., :units].reshape(weight.shape)
