@@ -72,9 +72,9 @@ def main(options: Options) -> None:
 
 def row(case: Case, repeats: int) -> dict[str, Any]:
     """Time both ways of training a case, and compare their gradients."""
-    programs = {kernel: training(with_kernel(case, kernel)) for kernel in (True, False)}
+    programs = {fused: training(with_kernel(case, fused)) for fused in (True, False)}
     seconds = take_turns(programs, repeats)
-    ours, xla = ((float(programs[kernel].steps), seconds[kernel]) for kernel in (True, False))
+    ours, xla = ((float(programs[fused].steps), seconds[fused]) for fused in (True, False))
     return {
         "experiment": case.experiment,
         "agent": case.agent,
@@ -93,9 +93,9 @@ def compiling(program: Program) -> dict[str, Any]:
     return {"compile_seconds": round(found.trace + found.xla, 1), "bytes": found.memory}
 
 
-def with_kernel(case: Case, kernel: bool) -> Case:
+def with_kernel(case: Case, fused: bool) -> Case:
     """Switch the kernel on or off."""
-    learner = replace(case.settings.learner, kernel=kernel)
+    learner = replace(case.settings.learner, fused=fused)
     return case._replace(settings=replace(case.settings, learner=learner))
 
 
@@ -117,13 +117,13 @@ def gradients(learner: Learner, seed: jax.Array) -> list[Any]:
     tasks = jax.tree.map(lambda x: x[: max(2, learner.settings.episodes_per_update)], tasks)
     keys = jax.random.split(play_key, lanes)
 
-    def loss(params: Any, kernel: bool) -> Any:
+    def loss(params: Any, fused: bool) -> Any:
         agent = learner.agent(params)
         start = start_lanes(world, agent, memory, lanes)
-        _, played = play_to_learn(world, agent, memory, start, tasks, keys, kernel=kernel)
+        _, played = play_to_learn(world, agent, memory, start, tasks, keys, fused=fused)
         return a2c_loss(played.steps, learner.rates, jnp.array(0.01))[0]
 
-    return [eqx.filter_grad(partial(loss, kernel=kernel))(params) for kernel in (True, False)]
+    return [eqx.filter_grad(partial(loss, fused=fused))(params) for fused in (True, False)]
 
 
 if __name__ == "__main__":

@@ -270,9 +270,9 @@ def test_whether_gradients_reach_stored_states_is_a_setting(
     assert set(asked) == {through}
 
 
-@pytest.mark.parametrize("kernel", [True, False])
+@pytest.mark.parametrize("fused", [True, False])
 def test_whether_a_kernel_goes_back_is_a_setting(
-    kernel: bool, monkeypatch: pytest.MonkeyPatch
+    fused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
 
@@ -282,10 +282,10 @@ def test_whether_a_kernel_goes_back_is_a_setting(
 
     monkeypatch.setattr("reinstate.recompute.play", listen)
     monkeypatch.setattr("reinstate.through_time.kernel._available", lambda: True)
-    one = learner(replace(SETTINGS, kernel=kernel))
+    one = learner(replace(SETTINGS, fused=fused))
     monkeypatch.setattr("reinstate.through_time.kernel.go_back", go_back)
     jax.eval_shape(one.train_epoch, jax.eval_shape(one.init, jnp.array(0)))
-    assert set(asked) == {kernel}
+    assert set(asked) == {fused}
 
 
 def test_an_agent_that_outlives_episodes_is_carried_to_the_next_segment() -> None:

@@ -73,14 +73,14 @@ def test_the_gradient_is_that_of_the_play(name: str, network: Network, world: Wo
     agent = make_agent(name, world, network, key=jax.random.key(0))
     assert retraces(agent)
     found = gradient(agent, world)
-    assert_same(found, gradient(agent, world, kernel=False))
+    assert_same(found, gradient(agent, world, fused=False))
     assert all(np.any(np.asarray(g) != 0) for g in jax.tree.leaves(found[1]))
 
 
 def test_gradients_through_storage_are_those_of_the_play() -> None:
     agent = make_agent("epl2rl", WORLD, NETWORK, key=jax.random.key(0))
     through = gradient(agent, through_storage=True)
-    assert_same(through, gradient(agent, through_storage=True, kernel=False))
+    assert_same(through, gradient(agent, through_storage=True, fused=False))
     assert np.abs(gradient(agent)[1].cell.weight - through[1].cell.weight).max() > 1e-5
 
 
@@ -100,7 +100,7 @@ def test_an_agent_that_steps_otherwise_does_not_retrace() -> None:
     plain: Any = Oracle(WORLD, NETWORK, key=jax.random.key(0))
     louder: Any = Louder()
     assert retraces(plain) and not retraces(louder)
-    assert_same(gradient(louder), gradient(louder, kernel=False))
+    assert_same(gradient(louder), gradient(louder, fused=False))
 
 
 @pytest.mark.parametrize(("units", "gates"), [(20, 5), (5, 4)])

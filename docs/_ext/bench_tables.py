@@ -158,3 +158,38 @@ def _rate(row: dict[str, Any]) -> str:
     rate = row["steps_per_second"]
     low, high = rate["quartiles"]
     return f"{rate['median']:,.0f} [{low:,.0f}, {high:,.0f}]"
+
+
+def kernel_speed(document: dict[str, Any]) -> Table:
+    """Show benchmarks/kernel.py: training by the fused kernel, and by XLA alone."""
+    rows = []
+    for each in document["rows"]:
+        low, high = each["ratio"]["quartiles"]
+        rows.append(
+            [
+                each["experiment"],
+                f"{each['seeds']} × {each['lanes']:,}",
+                *(f"{each[way]['median'] / 1e6:.1f} M" for way in ("xla", "kernel")),
+                f"× {each['ratio']['median']:.2f} [{low:.2f}, {high:.2f}]",
+                *(f"{each[way]['compile_seconds']:.0f} s" for way in ("xla", "kernel")),
+                f"{each['gradient']:.0e}",
+            ]
+        )
+    header = ["experiment", "seeds × lanes", "XLA alone, steps per second", "with the kernel"]
+    header += ["as fast [quartiles]", "compiling, XLA alone", "with the kernel"]
+    return [*header, "gradients apart"], rows
+
+
+def kernel_rewards(document: dict[str, Any], *before: dict[str, Any]) -> Table:
+    """Show what agents earn that learned with the kernel, and those recorded before it."""
+    rows = []
+    for each, old in zip(document["rows"], before, strict=True):
+        assert each["experiment"] == old["experiment"]
+        rewards = old["agents"]["epl2rl"]["reward"], each["reward"]
+        rows.append([each["experiment"], str(each["seeds"]), *map(_interval, rewards)])
+    return ["experiment", "seeds", "XLA alone [95%]", "with the kernel [95%]"], rows
+
+
+def _interval(reward: dict[str, Any]) -> str:
+    low, high = reward["ci95"]
+    return f"{reward['mean']:.3f} [{low:.3f}, {high:.3f}]"

@@ -233,6 +233,8 @@ MADE: dict[str, Callable[..., str]] = {
     "bench-floors": lambda document: markdown(*bench_tables.floors(document)),
     "bench-rivals": lambda document: markdown(*bench_tables.rivals(document)),
     "bench-parts": lambda document: markdown(*bench_tables.parts(document)),
+    "kernel-speed": lambda document: markdown(*bench_tables.kernel_speed(document)),
+    "kernel-rewards": lambda *documents: markdown(*bench_tables.kernel_rewards(*documents)),
     "bench-waiting": lambda document: markdown(*bench_tables.waiting(document)),
     "memory-costs": lambda document: markdown(*memory_tables.costs(document)),
     "memory-compared": lambda document: markdown(*memory_tables.compared(document)),

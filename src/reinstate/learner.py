@@ -76,9 +76,9 @@ class A2C:
     """Share of training after which retrieved states come back; before it they are withheld."""
     through_storage: bool = False
     """Whether gradients reach the states stored earlier in a segment; in the paper they do not."""
-    kernel: bool = True
-    """Whether gradients go back through time by a kernel of ours where there is one: for the
-    paper's agents on NVIDIA GPUs. Without it, XLA differentiates the play."""
+    fused: bool = True
+    """Whether gradients go back through time in one fused GPU kernel where there is one: for the
+    paper's agents, on NVIDIA GPUs. If not, XLA differentiates the play."""
     unroll: int = 1
     """Steps of an episode compiled side by side: 1 compiles fastest; more runs faster on a GPU."""
 
@@ -272,7 +272,7 @@ class Learner:
                 unroll=self.settings.unroll,
                 recall=self._recall(progress),
                 through_storage=self.settings.through_storage,
-                kernel=self.settings.kernel,
+                fused=self.settings.fused,
             )
             loss, entropy = a2c_loss(played.steps, self.rates, self._entropy_cost(progress))
             reward = jnp.mean(jnp.sum(played.steps.reward, axis=-1))

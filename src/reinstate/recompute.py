@@ -36,14 +36,14 @@ def play_to_learn(
     keys: Array,
     *,
     through_storage: bool = False,
-    kernel: bool = True,
+    fused: bool = True,
     **how: Any,
 ) -> tuple[EpochState, Episode]:
     """Play in every lane, as `reinstate.rollout.play`: logits and values have gradients.
 
     Lanes lead, but for tasks, (episodes, lanes, …).
     """
-    twice = unrolls(player) or (retraces(player) and kernel and not through_storage)
+    twice = unrolls(player) or (retraces(player) and fused and not through_storage)
 
     def run(player: Any, state: EpochState) -> tuple[EpochState, Episode]:
         def one(state: EpochState, tasks: Any, key: Array) -> tuple[EpochState, Episode]:

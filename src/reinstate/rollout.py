@@ -1,7 +1,8 @@
 """Episodes played in a row: the only place that resets the player, reads and writes the memory.
 
-Training and evaluation both go through `play`. Acting and learning are the same pass, because the
-forward pass that is differentiated samples the actions.
+Training and evaluation both go through `play`. Acting and learning are the same pass: the forward
+pass that is differentiated samples the actions. Or the same steps are gone over again, by players
+that have a cheaper way to their gradient: see `reinstate.recompute`.
 """
 
 from typing import Any, NamedTuple

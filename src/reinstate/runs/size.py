@@ -219,7 +219,7 @@ def _kept_steps(learner: Learner, state: Any, start: Any, tasks: Any) -> int:
 
         def loss(params: Any) -> tuple[Any, Any]:
             run = partial(play_to_learn, learner.world, learner.agent(params), learner.memory)
-            routes = {"through_storage": how.through_storage, "kernel": how.kernel}
+            routes = {"through_storage": how.through_storage, "fused": how.fused}
             _, played = run(start, segment, keys, **routes)
             return a2c_loss(played.steps, learner.rates, jnp.zeros(()))[0], played
 
