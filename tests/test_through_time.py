@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from reference.through_time import go_back
-from reinstate.agent import Network, make_agent
+from reinstate.agent import Agent, Network, make_agent
 from reinstate.learner import A2C, a2c_loss
 from reinstate.memory import DND
 from reinstate.recompute import play_to_learn
-from reinstate.rivals.oracle import Oracle
 from reinstate.rollout import retraces, start_lanes
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.base import World
@@ -88,19 +87,27 @@ def test_agents_with_weights_in_what_comes_back_do_not_retrace() -> None:
     assert not retraces(make_agent("epl2rl-recognition", WORLD, NETWORK, key=jax.random.key(0)))
 
 
-def test_an_agent_that_steps_otherwise_does_not_retrace() -> None:
-    class Louder(Oracle):
-        def __init__(self) -> None:
-            super().__init__(WORLD, NETWORK, key=jax.random.key(0))
+class Louder(Agent):
+    """A subclass that steps in a way of its own."""
 
-        def __call__(self, *shown: Any) -> Any:
-            state, decision = super().__call__(*shown)
-            return state, decision._replace(logits=2 * decision.logits)
+    def __call__(self, *shown: Any) -> Any:
+        state, decision = super().__call__(*shown)
+        return state, decision._replace(logits=2 * decision.logits)
 
-    plain: Any = Oracle(WORLD, NETWORK, key=jax.random.key(0))
-    louder: Any = Louder()
-    assert retraces(plain) and not retraces(louder)
-    assert_same(gradient(louder), gradient(louder, fused=False))
+
+class Picky(Agent):
+    """A subclass that recalls in a way of its own, with what may be weights."""
+
+    def recall(self, found: Any) -> Any:
+        return 0.5 * super().recall(found)
+
+
+@pytest.mark.parametrize("kind", [Louder, Picky])
+def test_an_agent_with_ways_of_its_own_does_not_retrace(kind: Any) -> None:
+    plain: Any = make_agent("epl2rl", WORLD, NETWORK, key=jax.random.key(0))
+    agent = kind(WORLD, plain.wiring, NETWORK, key=jax.random.key(0))
+    assert retraces(plain) and not retraces(agent)
+    assert_same(gradient(agent), gradient(agent, fused=False))
 
 
 @pytest.mark.parametrize(("units", "gates"), [(20, 5), (5, 4)])

@@ -293,16 +293,14 @@ class Agent(eqx.Module):
 
     @property
     def retraces(self) -> bool:
-        """Whether it learns by `retrace`: where there is a kernel for it.
+        """Whether it learns by `retrace`: where there is a kernel for its cell.
 
-        Not if there are weights to learn in c_ep, nor if a subclass takes steps of another kind.
+        Not if there may be weights to learn in c_ep, nor if a subclass takes steps of another kind.
         """
-        own = type(self)
-        same = own.__call__ is Agent.__call__ and own._entering is Agent._entering
-        cell = self.cell
-        return (
-            same and self.recognizer is None and kernel.serves(cell.hidden_size, cell.weight.dtype)
-        )
+        ways = "__call__", "_entering", "recall"
+        usual = all(getattr(type(self), way) is getattr(Agent, way) for way in ways)
+        usual = usual and type(self.cell) is EpisodicLSTMCell and self.recognizer is None
+        return usual and kernel.serves(self.cell.hidden_size, self.cell.weight.dtype)
 
     def retrace(
         self, inputs: Inputs, c_ep: Array, start: LSTMState, taken: LSTMState

@@ -1,6 +1,7 @@
 """Train an agent with all its seeds, in a run on disk."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -141,6 +142,7 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         **how: Any,
     ) -> None:
         self.learner, self.seeds = settings.make_learner(agent), settings.seed_range
+        self.settings, self.agent = settings, agent
         self.steps = self.learner.steps_per_epoch * settings.seeds  # per epoch
         experiment = _experiment(run)
         self.milestones = (
@@ -179,7 +181,9 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
 
     def _origin(self, before: TrainState, at: int) -> str:
         """Play the epoch of one seed again, checking every operation: slow, and only on request."""
-        checked = jax.jit(checkify.checkify(self.learner.train_epoch, checkify.float_checks))
+        plain = replace(self.settings.learner, fused=False)  # no check looks into a kernel
+        learner = replace(self.settings, learner=plain).make_learner(self.agent)
+        checked = jax.jit(checkify.checkify(learner.train_epoch, checkify.float_checks))
         error, _ = checked(jax.tree.map(lambda leaf: leaf[at], before))
         words = error.get() or "nothing became NaN: numbers grew beyond what can be written"
         return " ".join(words.split()).rstrip(".")
