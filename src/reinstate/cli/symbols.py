@@ -42,6 +42,7 @@ SPELLED = {
     "•": "*",
     "°": " degrees",
     "∫": "integral",
+    "∂": "d",
     "𝒟": "D",
     "\N{COMBINING MACRON}": "_",
     "○": "o",
