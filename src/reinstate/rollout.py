@@ -44,7 +44,7 @@ class Seen(NamedTuple):
     """What `reinstate.recompute` needs of a step."""
 
     inputs: Inputs
-    c_ep: Any  # what came back; this and the next if the player retraces
+    c_ep: Any  # what came back; like the next, None unless the player retraces
     state: Any  # the player's, after the step
 
 

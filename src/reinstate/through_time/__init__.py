@@ -12,7 +12,7 @@ c_{t+1} passes on,
 
 That way back is one GPU kernel, `reinstate.through_time.kernel`, and the gradient of the weights is
 one matrix product over all steps. Differentiating the play goes back in a dozen kernels per step;
-on a CPU, which has less use for large operations, it is as fast.
+on a CPU, which has less use for large operations, it is about as fast.
 """
 
 from typing import NamedTuple
