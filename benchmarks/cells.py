@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 from reinstate import devices
 from reinstate.errors import UserError
-from reinstate.experiments import find_experiment
-from reinstate.experiments.base import Experiment
 from reinstate.files import read_json, write_json
 from reinstate.learner import TrainState
+from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance

@@ -20,10 +20,10 @@ import gymnasium
 import numpy as np
 import tyro
 
-from reinstate.adapters.gymnasium import IDS, ReinstateEnv, ReinstateVectorEnv
-from reinstate.adapters.gymnasium_vector import NEW_API
 from reinstate.devices import describe
 from reinstate.files import write_json
+from reinstate.interop.gymnasium import IDS, ReinstateEnv, ReinstateVectorEnv
+from reinstate.interop.gymnasium_vector import NEW_API
 from reinstate.runs.provenance import provenance, repeatable
 
 if NEW_API:

@@ -21,9 +21,9 @@ import tyro
 from jax import Array
 
 from reinstate import devices
-from reinstate.experiments import find_experiment
 from reinstate.files import write_json
 from reinstate.memory import Consolidating
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.provenance import provenance
 from reinstate.tasks.base import World
 

@@ -38,9 +38,9 @@ import tyro
 from jax.sharding import PartitionSpec
 
 from reinstate.devices import SEEDS, Spread, describe, divide_cpu, over_mesh
-from reinstate.experiments import find_experiment
 from reinstate.files import write_document
 from reinstate.learner import LANES
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.provenance import provenance
 
 PROGRAM = "python benchmarks/scaling.py"

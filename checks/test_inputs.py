@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from reinstate.experiments import EXPERIMENTS
-from reinstate.experiments.margins import MORE
-from reinstate.experiments.memory_as_input import gain
 from reinstate.files import read_json
+from reinstate.runs.experiment import EXPERIMENTS
+from reinstate_paper.margins import MORE
+from reinstate_paper.memory_as_input import gain
 
 RESULTS = Path(__file__).parents[1] / "results"
 

@@ -11,9 +11,9 @@ import simulated
 from fill_pages import BLOCK, NUMBER, fill, pages
 from readme_tables import agreement
 from reinstate.analysis.verdicts import Region, judge_mean
-from reinstate.experiments.margins import MARGINS
 from reinstate.files import read_json
 from reinstate.runs.compare import compare
+from reinstate_paper.margins import MARGINS
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"

@@ -8,8 +8,8 @@ import pytest
 
 from fill_pages import BLOCK, NUMBER, fill
 from readme_tables import agreement, trained_before
-from reinstate.experiments import EXPERIMENTS
 from reinstate.files import read_json
+from reinstate.runs.experiment import EXPERIMENTS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate.experiments import EXPERIMENTS
-from reinstate.experiments.claims import RECOGNISING, lead
 from reinstate.files import read_json
 from reinstate.runs.compare import compare
+from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.settings import completed, differences, to_dict
+from reinstate_paper.claims import RECOGNISING, lead
 
 RECORD = Path(__file__).parents[1] / "results" / "recognition"
 REPLICATED = [name for name in EXPERIMENTS if name != "two-step"]

@@ -13,14 +13,14 @@ from recorded import command_of
 from reinstate import cli
 from reinstate.analysis.intervals import evaluation_error
 from reinstate.analysis.results import read_results
-from reinstate.experiments import EXPERIMENTS
-from reinstate.experiments.margins import FAILS
 from reinstate.files import read_json
-from reinstate.report.whole_paper import summarise
 from reinstate.runs.compare import compare
+from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.provenance import repeatable
 from reinstate.settings import Settings, completed, differences, to_dict
 from reinstate.tuning.ranges import preset_candidate
+from reinstate_paper.margins import FAILS
+from reinstate_paper.whole_paper import summarise
 
 RESULTS = Path(__file__).parents[1] / "results"
 FOLDERS = (".", "replicate")  # the record, and the same on other seeds

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from older import spoilt
-from reinstate.experiments import EXPERIMENTS, find_experiment
-from reinstate.experiments.base import Experiment
 from reinstate.files import read_json
 from reinstate.runs import rejudge as rejudging
+from reinstate.runs.experiment import EXPERIMENTS, Experiment, find_experiment
 from reinstate.runs.reproduce import conclude, optimum_of
 from runs.test_rejudge import assert_alike
 

@@ -1,4 +1,4 @@
-"""Cued recall in PyTorch: the task and the network of cued_recall.py, by `reinstate.torch`.
+"""Cued recall in PyTorch: the task and the network of cued_recall.py, by `reinstate.interop.torch`.
 
 Sequences are shown once, each beside a cue, and later asked for by the cue alone. Lanes are a
 leading dimension. Needs PyTorch: pip install "reinstate[torch]"
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
-from reinstate.torch import DND, EpisodicLSTMCell
+from reinstate.interop.torch import DND, EpisodicLSTMCell
 
 CUES, CUE_SIZE, LENGTH, SYMBOLS, NOISE, HIDDEN, LANES = 8, 16, 3, 4, 0.3, 32, 16
 DICTIONARY = DND(capacity=2 * CUES, k=3)

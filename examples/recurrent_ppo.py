@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from reinstate.adapters.functional import Environment, EnvState
+from reinstate.interop.functional import Environment, EnvState
 from reinstate.tasks.bandits import BarcodeBandits
 
 WORLD = BarcodeBandits(num_arms=3, pulls=4, num_contexts=3, repeats=5, barcode_length=3)
@@ -200,7 +200,7 @@ def summary(env: Environment, steps: Step) -> dict[str, Array]:
 
 
 def main() -> None:
-    from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
+    from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 
     assert BARCODE_BANDITS.optimum is not None
     best = BARCODE_BANDITS.optimum(WORLD)

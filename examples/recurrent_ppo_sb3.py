@@ -23,7 +23,7 @@ from sb3_contrib import RecurrentPPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 
-import reinstate.adapters.gymnasium  # noqa: F401  (registers the ids)
+import reinstate.interop.gymnasium  # noqa: F401  (registers the ids)
 from reinstate.analysis.intervals import over_seeds, with_interval
 from reinstate.baselines.optimum import bandit_optimum
 from reinstate.files import write_json

@@ -8,7 +8,7 @@ import numpy as np
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import OverSeeds
 from reinstate.analysis.verdicts import with_verdicts
-from reinstate.experiments.base import Check
+from reinstate.runs.experiment import Check
 
 SEEDS = 20
 OFFSETS = np.linspace(-1, 1, SEEDS)  # of these the standard error is .14

@@ -18,13 +18,13 @@ from reinstate import registry
 from reinstate.analysis.intervals import over_seeds
 from reinstate.choices.fitted import fit_table
 from reinstate.devices import Division
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.experiments.base import no_baselines, no_checks
 from reinstate.figures.learning import training_curves
 from reinstate.files import write_arrays, write_atomically
 from reinstate.learner import EpochMetrics, TrainState
-from reinstate.omniglot.teaching import EmbedderMetrics, State
 from reinstate.runs.choice_fits import write_example
+from reinstate.runs.experiment import no_baselines, no_checks
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
+from reinstate_paper.omniglot.teaching import EmbedderMetrics, State
 from tiny import TINY
 
 EPOCHS = 3
@@ -213,17 +213,17 @@ _JAX = SimpleNamespace(
     block_until_ready=lambda value: value,
     random=SimpleNamespace(key=lambda seed: np.zeros(2, np.uint32)),
 )
-_PRETRAINING = "reinstate.omniglot.pretraining"
+_PRETRAINING = "reinstate_paper.omniglot.pretraining"
 _ACCURACY = SimpleNamespace(mean=0.5, error=0.1)
 _DRAWINGS = SimpleNamespace(images=np.zeros((4, 4, 28, 28), np.uint8))
 STAND_INS: dict[str, Any] = {
     "reinstate.registry:entry_points_of_others": lambda: [],
     "reinstate.settings:Settings:make_learner": lambda self, agent: Learner(self, agent),
     "reinstate.runs.size:require_room": lambda *what, **how: None,
-    "reinstate.omniglot.size:require_room": lambda settings: None,
+    "reinstate_paper.omniglot.size:require_room": lambda settings: None,
     "reinstate.devices:divide_cpu": lambda *_: None,
     "reinstate.devices:describe": _describe,
-    "reinstate.omniglot.pretraining:describe": _describe,
+    "reinstate_paper.omniglot.pretraining:describe": _describe,
     "reinstate.runs.loop:jax": _JAX,
     "reinstate.runs.judge:jax": _JAX,
     "reinstate.runs.judge:jnp": np,
@@ -245,8 +245,8 @@ STAND_INS: dict[str, Any] = {
     "reinstate.runs.provenance:version": lambda package: "0",
     "reinstate.runs.choice_fits:fit_table": _fit_table,
     "reinstate.figures.mpl:save": _save_figure,
-    "reinstate.cli.pretrain:load_drawings": lambda *where, **how: _DRAWINGS,
-    "reinstate.cli.pretrain:load_one_shot_runs": lambda *where: [],
+    "reinstate_paper.pretrain:load_drawings": lambda *where, **how: _DRAWINGS,
+    "reinstate_paper.pretrain:load_one_shot_runs": lambda *where: [],
     f"{_PRETRAINING}:jax": SimpleNamespace(jit=_teacher_program),
     f"{_PRETRAINING}:jnp": np,
     f"{_PRETRAINING}:Teacher": Teacher,

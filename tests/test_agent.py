@@ -13,7 +13,7 @@ from reinstate.agent import AGENTS, Agent, Decision, Network, Wiring, make_agent
 from reinstate.cell import LSTMState
 from reinstate.errors import UserError
 from reinstate.memory import DND, Consolidating, Retrieval
-from reinstate.recognition import Recognition, Recollection
+from reinstate.memory.recognition import Recognition, Recollection
 from reinstate.rollout import recalls_once
 from reinstate.tasks.bandits import BarcodeBandits
 

@@ -14,8 +14,8 @@ import pytest
 
 from reinstate.agent import make_agent
 from reinstate.evaluation import Evaluation, evaluate
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.recognition import Recognition
+from reinstate.memory.recognition import Recognition
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import TINY
 
 

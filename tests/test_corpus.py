@@ -27,12 +27,9 @@ from reinstate.choices.tables import read_choices
 from reinstate.cli import parse
 from reinstate.cli.list import List
 from reinstate.errors import UserError
-from reinstate.exchange import load_cell
 from reinstate.figures.exposures import gates
 from reinstate.files import read_json, write_json
-from reinstate.omniglot import embedder
-from reinstate.omniglot.embedder import packaged_file
-from reinstate.omniglot.pretraining import read_card
+from reinstate.interop.exchange import load_cell
 from reinstate.report import load, page_of
 from reinstate.runs.checkpoints import load_checkpoint, write_checkpoint
 from reinstate.runs.choice_fits import FittedChoices, fit_choices, read_design, read_fit
@@ -41,6 +38,9 @@ from reinstate.runs.run import open_run
 from reinstate.settings import differences, to_dict
 from reinstate.tuning import search as searching
 from reinstate.tuning.ranges import Ranges
+from reinstate_paper.omniglot import embedder
+from reinstate_paper.omniglot.embedder import packaged_file
+from reinstate_paper.omniglot.pretraining import read_card
 from report.recorded import places, small
 from tiny import TINY
 

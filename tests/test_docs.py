@@ -24,8 +24,7 @@ import docstrings
 import results
 from fill_pages import BLOCK, explained, pages
 from reinstate import cli, registry
-from reinstate.experiments import EXPERIMENTS
-from reinstate.experiments.base import Experiment
+from reinstate.runs.experiment import EXPERIMENTS, Experiment
 from reinstate.tasks.water_maze import WaterMaze
 from tasks import test_contract as contract
 
@@ -277,7 +276,7 @@ def test_calls_that_readme_teaches_are_listed(built: ElementTree.Element) -> Non
         "agent.Player.__call__",
         "agent.make_agent",
         "evaluation.evaluate",
-        "experiments.base.Experiment.preset",
+        "runs.experiment.Experiment.preset",
     ):
         assert f"reinstate.{call}" in listed
     assert not [name for name in listed if "._" in name.replace(".__call__", "")]
@@ -302,7 +301,7 @@ def test_defaults_are_names_and_no_addresses(built: ElementTree.Element) -> None
     (experiment,) = (
         each
         for each in built.iter("desc_signature")
-        if each.get("ids") == "reinstate.experiments.base.Experiment"
+        if each.get("ids") == "reinstate.runs.experiment.Experiment"
     )
     text = "".join(experiment.itertext())
     assert "= no_checks" in text and "= regret_columns" in text
@@ -325,7 +324,7 @@ def test_docstrings_keep_the_lines_of_equations() -> None:
 
 def test_fields_are_explained_by_the_comment_behind_them() -> None:
     assert docstrings.comment_of("reinstate.memory.Contents.keys") == "(capacity, key_size)"
-    name = "reinstate.experiments.base.Experiment"
+    name = "reinstate.runs.experiment.Experiment"
     fields = docstrings.explained_fields(Experiment, name)
     assert "- `optimum`: of the task" in fields and not any("`name`" in line for line in fields)
 

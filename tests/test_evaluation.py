@@ -14,9 +14,9 @@ from reinstate.agent import make_agent
 from reinstate.analysis.lesions import Misfiled
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate, evaluate_in
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.memory import DND, Contents, Memory
 from reinstate.runs.judge import Evaluator
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import TINY, trained_run
 
 EPOCHS = 200

@@ -9,8 +9,8 @@ import pytest
 
 from reinstate.cell import EpisodicLSTMCell
 from reinstate.errors import UserError
-from reinstate.exchange import FORMAT, ORDERS, load_cell, save_cell
 from reinstate.files import read_arrays, write_arrays
+from reinstate.interop.exchange import FORMAT, ORDERS, load_cell, save_cell
 
 
 @pytest.mark.parametrize("episodic", [True, False])

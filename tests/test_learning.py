@@ -14,13 +14,14 @@ from reinstate.analysis.compositional import compositional_scores
 from reinstate.baselines.bandits import one_exposure
 from reinstate.devices import over_seeds
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
-from reinstate.experiments import compositional_bandits, experiment_of, two_step
-from reinstate.experiments.barcode_bandits import QUICK
 from reinstate.learner import TrainState
+from reinstate.runs.experiment import experiment_of
 from reinstate.runs.judge import Evaluator
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.compositional import CompositionalBandits
+from reinstate_paper import compositional_bandits, two_step
+from reinstate_paper.barcode_bandits import QUICK
 
 SETTINGS = replace(
     QUICK,

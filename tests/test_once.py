@@ -8,10 +8,10 @@ import pytest
 
 from reinstate import devices, learner, rollout
 from reinstate.devices import Division
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.memory import DND
 from reinstate.runs.judge import Evaluator
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import TINY
 
 

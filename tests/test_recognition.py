@@ -15,7 +15,7 @@ from reference.dnd import distance_between
 from reinstate.errors import UserError
 from reinstate.evaluation import evaluate
 from reinstate.memory import DND, Consolidating, Contents, Memory, Retrieval
-from reinstate.recognition import (
+from reinstate.memory.recognition import (
     STRANGERS,
     Recognition,
     Recognizer,

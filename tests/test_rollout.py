@@ -13,7 +13,7 @@ from jax import Array
 
 from reinstate.agent import Agent, Decision, Network, make_agent
 from reinstate.memory import DND, Consolidating, Contents, Found
-from reinstate.recognition import Recognition
+from reinstate.memory.recognition import Recognition
 from reinstate.rollout import Episode, EpochState, Step, play, start_epoch, start_lanes
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits

@@ -10,10 +10,9 @@ from reinstate import registry
 from reinstate.agent import AGENTS, Network
 from reinstate.errors import UserError
 from reinstate.evaluation import Evaluation
-from reinstate.experiments.barcode_bandits import PAPER
 from reinstate.learner import A2C
 from reinstate.memory import DND, Consolidating
-from reinstate.recognition import Recognition
+from reinstate.memory.recognition import Recognition
 from reinstate.settings import (
     Settings,
     completed,
@@ -23,6 +22,7 @@ from reinstate.settings import (
     to_dict,
 )
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate_paper.barcode_bandits import PAPER
 from tiny import TINY
 
 URN = replace(TINY, task=BarcodeBandits(process="urn"))

@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import pytest
 
 from reinstate.evaluation import Evaluation, evaluate_in
-from reinstate.experiments import PAPER, find_experiment
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.judge import Evaluator
+from reinstate_paper import EXPERIMENTS
 
 
-@pytest.mark.parametrize("name", [experiment.name for experiment in PAPER])
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_training_and_evaluation(name: str) -> None:
     """Tracing is enough: what carries a wrong type from step to step fails there."""
     settings = find_experiment(name).preset("quick")

@@ -17,15 +17,15 @@ import pytest
 
 from reinstate.agent import Network
 from reinstate.evaluation import Evaluation
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS, QUICK
-from reinstate.experiments.base import Experiment
 from reinstate.memory import DND
+from reinstate.runs.experiment import Experiment
 from reinstate.runs.progress import Reporter
 from reinstate.runs.reproduce import reproduce
 from reinstate.runs.run import Run, start_run
 from reinstate.runs.training import train
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS, QUICK
 
 try:
     import fcntl

@@ -138,8 +138,8 @@ def trained(folder: Path, epochs: int, track: tuple[str, ...] = ()) -> dict[str,
 
 def searched(folder: Path, epochs: int) -> dict[str, Any]:
     """Search in many rounds of ten epochs each."""
-    from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
     from reinstate.tuning.search import Asked, Search, search
+    from reinstate_paper.barcode_bandits import BARCODE_BANDITS
     from tiny import SILENT, TINY
 
     settings = replace(TINY, learner=replace(TINY.learner, epochs=10))

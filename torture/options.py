@@ -8,14 +8,14 @@ from random import Random
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from reinstate.agent import AGENTS
-from reinstate.cli.pretrain import Pretrain
 from reinstate.cli.reproduce import Reproduce
 from reinstate.cli.train import Train
 from reinstate.cli.tune import Tune
-from reinstate.experiments import experiment_names, find_experiment
 from reinstate.memory import MEMORIES
-from reinstate.omniglot.pretraining import PRESETS
+from reinstate.runs.experiment import experiment_names, find_experiment
 from reinstate.tuning.study import VARIABLE
+from reinstate_paper.omniglot.pretraining import PRESETS
+from reinstate_paper.pretrain import Pretrain
 
 MOST = 6  # options of one line
 EXTREME = 0.25  # share of values that are

@@ -19,16 +19,16 @@ from reinstate import registry
 from reinstate.choices.tables import read_choices
 from reinstate.cli import parse
 from reinstate.cli.list import List
-from reinstate.exchange import load_cell
 from reinstate.files import read_json
+from reinstate.interop.exchange import load_cell
 from reinstate.learner import Learner
-from reinstate.omniglot import archives, images
-from reinstate.omniglot.embedder import load_embedder
 from reinstate.runs import sinks
 from reinstate.runs.choice_fits import FittedChoices, fit_beside, read_design
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.run import Run, open_run
 from reinstate.tasks.drawings import load_embeddings
+from reinstate_paper.omniglot import archives, images
+from reinstate_paper.omniglot.embedder import load_embedder
 from tiny import SILENT
 
 RESULTS = Path(__file__).parents[1] / "results"

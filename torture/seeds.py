@@ -18,14 +18,14 @@ from older import made_old
 from omniglot.tiny_archives import drawing_files, pack, run_files
 from reinstate.cell import EpisodicLSTMCell
 from reinstate.cli import main
-from reinstate.exchange import save_cell
 from reinstate.files import read_json, write_document, write_json
-from reinstate.omniglot import images
-from reinstate.omniglot.archives import ARCHIVES, content_sha256
-from reinstate.omniglot.embedder import Convolutions, Embedder, save_embedder
+from reinstate.interop.exchange import save_cell
 from reinstate.runs.choice_fits import fit_choices, write_example
 from reinstate.runs.run import Run
 from reinstate.tasks.drawings import save_embeddings
+from reinstate_paper.omniglot import images
+from reinstate_paper.omniglot.archives import ARCHIVES, content_sha256
+from reinstate_paper.omniglot.embedder import Convolutions, Embedder, save_embedder
 
 RESULTS = Path(__file__).parents[1] / "results"
 RECORDED = {

@@ -23,15 +23,15 @@ import jax.numpy as jnp
 
 from reinstate import cli, devices
 from reinstate.errors import UserError
-from reinstate.omniglot import size as drawn_size
-from reinstate.omniglot.embedder import SIZE
-from reinstate.omniglot.teaching import Pretraining, Teacher
 from reinstate.runs import size
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run
 from reinstate.runs.training import train
 from reinstate.settings import Settings, from_dict, recorded_settings, to_dict
+from reinstate_paper.omniglot import size as drawn_size
+from reinstate_paper.omniglot.embedder import SIZE
+from reinstate_paper.omniglot.teaching import Pretraining, Teacher
 
 PATIENCE = 10  # seconds for a case that is not trained
 TRAINING = 180  # seconds for one that is: it is compiled
@@ -43,9 +43,9 @@ LINE = re.compile(r"reinstate: .{1,1100}\n")
 STOPS = {  # where computing begins
     "reinstate.cli.train": "start_run",
     "reinstate.cli.reproduce": "reproduce",
-    "reinstate.report.whole_paper": "reproduce",
+    "reinstate_paper.whole_paper": "reproduce",
     "reinstate.tuning.rounds": "CandidateBatch",
-    "reinstate.cli.pretrain": "load_drawings",
+    "reinstate_paper.pretrain": "load_drawings",
 }
 
 

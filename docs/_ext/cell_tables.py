@@ -8,7 +8,7 @@ from scipy import stats
 
 from reinstate.analysis.intervals import over_seeds, with_interval
 from reinstate.analysis.verdicts import holm
-from reinstate.experiments import EXPERIMENTS
+from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.provenance import repeatable
 
 Lines = tuple[list[str], list[list[str]]]

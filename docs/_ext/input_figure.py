@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from reinstate.experiments import EXPERIMENTS
 from reinstate.figures.chart import Chart, Series
 from reinstate.figures.mpl import draw
 from reinstate.files import read_json, write_atomically
-from reinstate.report.inputs import SHADES, gains, input_charts, runs_and_mean
+from reinstate.runs.experiment import EXPERIMENTS
+from reinstate_paper.inputs_page import SHADES, gains, input_charts, runs_and_mean
 
 RESULTS = Path(__file__).parents[2] / "results"
 FILE = RESULTS / "memory-as-input.svg"

@@ -10,11 +10,10 @@ from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import AgentResults, CheckRow, Results, Summary
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.choices.model import STRATEGIES
-from reinstate.experiments import EXPERIMENTS
-from reinstate.experiments.base import Experiment
-from reinstate.experiments.claims import RECOGNISING
-from reinstate.experiments.memory_as_input import best_without
 from reinstate.figures.style import LABELS
+from reinstate.runs.experiment import EXPERIMENTS, Experiment
+from reinstate_paper.claims import RECOGNISING
+from reinstate_paper.memory_as_input import best_without
 
 
 def overview_table(summary: Summary, *documents: Results) -> str:

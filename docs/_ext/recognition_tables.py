@@ -6,8 +6,8 @@ import numpy as np
 
 from cell_tables import Lines, rows_of, tested_leads
 from reinstate.analysis.intervals import over_seeds, with_interval
-from reinstate.experiments import EXPERIMENTS
-from reinstate.experiments.claims import RECOGNISING, lead
+from reinstate.runs.experiment import EXPERIMENTS
+from reinstate_paper.claims import RECOGNISING, lead
 
 FIRST = ("epl2rl", RECOGNISING)
 ALPHA = 0.05

@@ -20,12 +20,12 @@ from readme_tables import SUMMARIES, TABLES, agreement, claims_of
 from reinstate.analysis.results import CheckRow, Results, Summary
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.cli.tables import as_text
-from reinstate.experiments.claims import SHARES
-from reinstate.experiments.margins import MARGINS
 from reinstate.figures.numbers import written
 from reinstate.figures.style import LABELS
 from reinstate.files import read_json
 from reinstate.runs.provenance import repeatable
+from reinstate_paper.claims import SHARES
+from reinstate_paper.margins import MARGINS
 
 RESULTS = Path(__file__).parents[2] / "results"
 NBSP = "\N{NO-BREAK SPACE}"
@@ -140,7 +140,7 @@ def agreement_text(first: Summary, second: Summary) -> str:
 
 
 def margins_table() -> str:
-    """What the paper's words are taken to mean: `reinstate.experiments.margins`."""
+    """What the paper's words are taken to mean: `reinstate_paper.margins`."""
     rows = [
         [each.says, f"{SHARES.get(each.size, each.size)} of {each.of}", each.why]
         for each in MARGINS

@@ -3,8 +3,8 @@
 from typing import Any
 
 from reinstate.analysis.intervals import with_interval
-from reinstate.contest.tables import Row, kept, rows
 from reinstate.figures.style import label
+from reinstate_paper.contest.tables import Row, kept, rows
 
 Table = tuple[list[str], list[list[str]]]
 NBSP = "\N{NO-BREAK SPACE}"

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from reinstate.cell import EpisodicLSTMCell, Gates, LSTMState
     from reinstate.errors import UserError
     from reinstate.evaluation import Evaluation
-    from reinstate.experiments.base import Experiment
     from reinstate.learner import A2C
     from reinstate.memory import DND, Memory, Retrieval
     from reinstate.processes import Bag, Urn
     from reinstate.registry import register
     from reinstate.runs.choice_fits import fit_choices
+    from reinstate.runs.experiment import Experiment
     from reinstate.runs.notebook import RecordedResults, TrainedAgent, load, train
     from reinstate.settings import Settings
 

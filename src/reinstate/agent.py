@@ -17,7 +17,7 @@ from reinstate import through_time
 from reinstate.cell import EpisodicLSTMCell, LSTMState
 from reinstate.errors import UserError, require_choices, require_finite, require_positive
 from reinstate.memory import Found, Memory
-from reinstate.recognition import Recognition, Recognizer
+from reinstate.memory.recognition import Recognition, Recognizer
 from reinstate.registry import Registry
 from reinstate.tasks.base import World
 from reinstate.through_time import kernel

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from jax import Array
 
-from reinstate.adapters import functional
-from reinstate.adapters.functional import Environment, EnvParams, EnvState
-from reinstate.adapters.making import WORLDS
-from reinstate.experiments import PAPER
+from reinstate.interop import functional
+from reinstate.interop.functional import Environment, EnvParams, EnvState
+from reinstate.interop.making import WORLDS
+from reinstate.runs.experiment import find_experiment
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits
 from reinstate.tasks.base import World
 from reinstate.tasks.two_step import EpisodicTwoStep
+from reinstate_paper import EXPERIMENTS
 
 SIZES: dict[str, Any] = {
     "num_arms": 3,
@@ -273,10 +274,10 @@ def test_wrong_input_is_told_in_words() -> None:
 
 def test_a_missing_package_is_named_with_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "stoa", None)
-    monkeypatch.delitem(sys.modules, "reinstate.adapters.stoa", raising=False)
+    monkeypatch.delitem(sys.modules, "reinstate.interop.stoa", raising=False)
     with pytest.raises(ImportError, match=r'pip install "reinstate\[stoa\]"'):
-        importlib.import_module("reinstate.adapters.stoa")
+        importlib.import_module("reinstate.interop.stoa")
 
 
 def test_names_stand_for_the_worlds_of_their_experiments() -> None:
-    assert {e.name: e.world for e in PAPER} == WORLDS
+    assert {name: find_experiment(name).world for name in EXPERIMENTS} == WORLDS

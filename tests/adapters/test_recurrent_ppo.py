@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from reinstate.adapters.functional import Environment
+from reinstate.interop.functional import Environment
 
 EXAMPLE = Path(__file__).parents[2] / "examples/recurrent_ppo.py"
 ppo = SimpleNamespace(**runpy.run_path(str(EXAMPLE)))

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from jax import Array
 
-from reinstate.adapters.functional import Environment
-from reinstate.adapters.spaces import Box, Discrete
-from reinstate.adapters.worlds import GymnaxWorld, VariantWorld
 from reinstate.errors import UserError
-from reinstate.experiments.base import usual_settings
+from reinstate.interop.functional import Environment
+from reinstate.interop.spaces import Box, Discrete
+from reinstate.interop.worlds import GymnaxWorld, VariantWorld
+from reinstate.runs.experiment import usual_settings
 from reinstate.settings import recorded_settings, to_dict
 
 

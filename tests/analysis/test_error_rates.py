@@ -25,8 +25,8 @@ from reinstate.analysis.verdicts import (
     judge_rate,
     with_verdicts,
 )
-from reinstate.experiments import claims
-from reinstate.experiments.base import Check
+from reinstate.runs.experiment import Check
+from reinstate_paper import claims
 
 REPETITIONS = 20_000
 NOISE = 4 * math.sqrt(ALPHA / 2 / REPETITIONS)  # of a simulated error rate: .0045

@@ -9,8 +9,8 @@ from reinstate.analysis.documents import checked
 from reinstate.analysis.familiarity import FALSE_ALARMS, area, elimination, familiarity, hit_rates
 from reinstate.analysis.results import Scores
 from reinstate.evaluation import Record
-from reinstate.experiments.barcode_bandits import judge
 from reinstate.tasks.bandits import BanditTrace, BarcodeBandits
+from reinstate_paper.barcode_bandits import judge
 
 EXPOSURE = [[[0, 0, 1, 0, 2, 1]], [[0, 1, 0, 0, 2, 1]]]  # (seeds, epochs, episodes)
 # An empty memory first. Seed 0: new .6 and .9, known .5, .1 and .6. Seed 1: new .4 and .4.

@@ -13,10 +13,10 @@ import cell_tables
 from reinstate.agent import Agent, Network, make_agent
 from reinstate.analysis.states import BEYOND, evaluate_watched, stored_scores
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.memory import DND
 from reinstate.runs.judge import Evaluator
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import TINY, trained_run
 
 # One context, met twelve times, for three pulls and the step that sees the last reward.

@@ -19,7 +19,7 @@ from reinstate.analysis.verdicts import (
     judge_rate,
     with_verdicts,
 )
-from reinstate.experiments.base import Check
+from reinstate.runs.experiment import Check
 
 AT_LEAST, AT_MOST, WITHIN = Region(low=1.0), Region(high=1.0), Region(-1.0, 1.0)
 RNG = np.random.default_rng(0)

@@ -8,7 +8,7 @@ import pytest
 from reinstate.bench import cases
 from reinstate.bench.cases import AXES, Case, Shelf, case_of, read_axes
 from reinstate.errors import UserError
-from reinstate.experiments import EXPERIMENTS
+from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.size import require_room
 from reinstate.settings import differences
 from tiny import TINY

@@ -8,9 +8,9 @@ import pytest
 
 from reinstate import registry
 from reinstate.bench import bench, floors
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.experiments.base import Experiment
 from reinstate.files import read_json
+from reinstate.runs.experiment import Experiment
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from spoken import Command, assert_refused
 from tiny import TINY
 

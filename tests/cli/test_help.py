@@ -12,9 +12,9 @@ from reinstate import registry
 from reinstate.agent import AGENTS
 from reinstate.cli import VERBS
 from reinstate.evaluation import Record
-from reinstate.experiments import EXPERIMENTS
 from reinstate.learner import TrainState
 from reinstate.memory import MEMORIES
+from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.sinks import SINKS
 from spoken import Command, Said, assert_refused

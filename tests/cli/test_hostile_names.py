@@ -24,8 +24,8 @@ from reinstate.cli.tables import (
     say_next,
 )
 from reinstate.errors import LONGEST, UserError, printable
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.runs.progress import Reporter
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from spoken import Command, assert_refused
 
 HOSTILE = {

@@ -15,12 +15,12 @@ import pytest
 from reinstate import registry
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.evaluation import Condition
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.files import read_json, write_document
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.run import Run, open_run
 from reinstate.settings import Settings, to_dict
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from spoken import Command, Said, assert_refused
 from tiny import ENVIRONMENT, OPTIONS, TINY, contents, trained_run
 

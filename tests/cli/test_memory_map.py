@@ -10,9 +10,9 @@ import pytest
 from reinstate.analysis.documents import read_document
 from reinstate.analysis.memory_map import MemoryMap, Panel, RecordedMap, Stored, stored_states
 from reinstate.cli import memory_map as verb
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.figures.memory_map import draw, save
 from reinstate.runs.judge import Evaluator
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from spoken import Command, assert_refused
 from tiny import TINY, new_run, trained_run
 

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from reinstate.agent import Network
-from reinstate.contest.holding import hold, state_bytes
-from reinstate.contest.plan import AS_TRAINED, PLANS, Plan, bandits, find_plan
-from reinstate.contest.tables import kept, learned_at, rows
-from reinstate.contest.worlds import strained
 from reinstate.errors import UserError
 from reinstate.evaluation import Evaluation
-from reinstate.experiments.base import LEARNER
 from reinstate.memory import DND
+from reinstate.runs.experiment import LEARNER
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate_paper.contest.holding import hold, state_bytes
+from reinstate_paper.contest.plan import AS_TRAINED, PLANS, Plan, bandits, find_plan
+from reinstate_paper.contest.tables import kept, learned_at, rows
+from reinstate_paper.contest.worlds import strained
 from tiny import SILENT, contents
 
 TASK = BarcodeBandits(num_arms=3, pulls=3, num_contexts=3, repeats=2, barcode_length=4)

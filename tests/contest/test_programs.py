@@ -12,14 +12,14 @@ import pytest
 
 from reinstate.agent import Network
 from reinstate.analysis.exposures import exposure_scores
-from reinstate.contest.programs import Judge, Programs, ahead, equally_long
-from reinstate.contest.worlds import strained
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation, evaluate_in
 from reinstate.memory import DND
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.base import World
+from reinstate_paper.contest.programs import Judge, Programs, ahead, equally_long
+from reinstate_paper.contest.worlds import strained
 
 TASK = BarcodeBandits(
     num_arms=3, pulls=3, num_contexts=2, repeats=2, barcode_length=4, mapping="independent"

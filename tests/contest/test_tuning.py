@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate.contest.tuning import Tuning
 from reinstate.errors import UserError
 from reinstate.learner import Rates
 from reinstate.runs.loop import Stopped
 from reinstate.settings import Settings
 from reinstate.tuning.batch import Scores
+from reinstate_paper.contest.tuning import Tuning
 from tiny import SILENT, TINY
 
 OWN = TINY.learner.rates

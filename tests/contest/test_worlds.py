@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from reinstate.baselines.bandits import one_exposure
-from reinstate.contest.worlds import Zipf, strained, strained_optimum
 from reinstate.errors import UserError
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate_paper.contest.worlds import Zipf, strained, strained_optimum
 
 WORLD = BarcodeBandits(num_arms=3, pulls=2, num_contexts=4, repeats=50, mapping="independent")
 KEY = jax.random.key(0)

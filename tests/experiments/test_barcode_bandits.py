@@ -7,8 +7,8 @@ import pytest
 from made_up import assert_all_supported_but, changed, columns, near
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.verdicts import count_verdicts, with_verdicts
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS, checks
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS, checks
 
 OPTIMUM = {"chance": 1.8, "without_memory": 4.436, "with_memory": 8.75}
 AGENTS: dict[str, Any] = {

@@ -11,9 +11,9 @@ from made_up import columns, judged, near
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.verdicts import Evidence, Region, with_verdicts
 from reinstate.cli.tables import print_alarms, print_checks
-from reinstate.experiments import EXPERIMENTS, claims, margins
-from reinstate.experiments.base import Check, no_checks
+from reinstate.runs.experiment import EXPERIMENTS, Check, no_checks
 from reinstate.runs.reproduce import conclude
+from reinstate_paper import claims, margins
 
 OPTIMUM = {"chance": 1.8, "without_memory": 4.4, "with_memory": 8.4}
 

@@ -11,18 +11,19 @@ from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.lesions import Misfiled
 from reinstate.analysis.verdicts import count_verdicts, with_verdicts
 from reinstate.evaluation import Condition, Record
-from reinstate.experiments import EXPERIMENTS, claims
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.experiments.compositional_bandits import (
+from reinstate.memory import DND
+from reinstate.runs.experiment import EXPERIMENTS
+from reinstate.runs.judge import Evaluator
+from reinstate.tasks.compositional import CompositionalTrace
+from reinstate_paper import claims
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
+from reinstate_paper.compositional_bandits import (
     COMPOSITIONAL_BANDITS,
     PAPER,
     QUICK,
     checks,
     probes,
 )
-from reinstate.memory import DND
-from reinstate.runs.judge import Evaluator
-from reinstate.tasks.compositional import CompositionalTrace
 
 OPTIMUM = {"chance": 5.0, "without_memory": 8.37, "with_memory": 8.93}
 CLEARED, MISFILED = "memory cleared", "memory misfiled"

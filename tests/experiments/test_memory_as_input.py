@@ -9,14 +9,14 @@ import pytest
 
 from readme_tables import inputs_table
 from reinstate.errors import UserError
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.experiments.memory_as_input import best_without, gain
-from reinstate.experiments.omniglot_bandits import OMNIGLOT_BANDITS
 from reinstate.files import read_json, write_json
 from reinstate.runs.gather import gather_inputs
 from reinstate.runs.provenance import provenance
 from reinstate.runs.run import start_run
 from reinstate.settings import to_dict
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
+from reinstate_paper.memory_as_input import best_without, gain
+from reinstate_paper.omniglot_bandits import OMNIGLOT_BANDITS
 from spoken import Command, assert_refused
 from tiny import contents
 

@@ -10,13 +10,13 @@ from made_up import assert_all_supported_but, changed, columns, near
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.verdicts import count_verdicts, with_verdicts
 from reinstate.baselines.bandits import one_exposure
-from reinstate.experiments import omniglot_bandits
-from reinstate.experiments.base import regret_columns
-from reinstate.experiments.omniglot_bandits import OMNIGLOT_BANDITS, checks
 from reinstate.files import read_json
+from reinstate.runs.experiment import regret_columns
 from reinstate.runs.reproduce import reproduce
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import OmniglotBandits
+from reinstate_paper import omniglot_bandits
+from reinstate_paper.omniglot_bandits import OMNIGLOT_BANDITS, checks
 from tiny import SILENT
 from tiny import TINY as BARCODES
 

@@ -16,13 +16,13 @@ from reinstate.analysis.results import OverSeeds
 from reinstate.analysis.verdicts import count_verdicts, with_verdicts
 from reinstate.choices.model import STRATEGIES
 from reinstate.evaluation import Evaluation
-from reinstate.experiments.two_step import TWO_STEP, checks, milestone_scores
-from reinstate.experiments.two_step import columns as columns_of
 from reinstate.files import read_json
 from reinstate.memory import DND
 from reinstate.runs.reproduce import reproduce
 from reinstate.settings import Settings
 from reinstate.tasks.two_step import EpisodicTwoStep
+from reinstate_paper.two_step import TWO_STEP, checks, milestone_scores
+from reinstate_paper.two_step import columns as columns_of
 from tiny import SILENT
 
 OPTIMUM = {

@@ -7,7 +7,7 @@ import pytest
 from made_up import assert_all_supported_but, changed, columns, near
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.verdicts import count_verdicts, with_verdicts
-from reinstate.experiments.water_maze import checks
+from reinstate_paper.water_maze import checks
 
 OPTIMUM = {
     "chance": 0.7,

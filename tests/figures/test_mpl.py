@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate.experiments import EXPERIMENTS
 from reinstate.figures import mpl
 from reinstate.figures.chart import Chart, Line, Series, Trajectories
 from reinstate.files import read_json
+from reinstate.runs.experiment import EXPERIMENTS
 from tiny import ENVIRONMENT
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -160,7 +160,7 @@ def test_a_maze_without_pairs_says_so() -> None:
 
 def test_the_command_starts_without_matplotlib() -> None:
     code = (
-        "import sys, reinstate.cli, reinstate.experiments, reinstate.report;"
+        "import sys, reinstate.cli, reinstate.runs.experiment, reinstate.report;"
         " print(sorted({m.split('.')[0] for m in sys.modules}))"
     )
     done = subprocess.run(

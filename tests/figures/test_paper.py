@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from reinstate.errors import UserError
-from reinstate.figures.composing import WIDTHS, Panel, compose
-from reinstate.figures.paper import FIGURES, panels_of
 from reinstate.figures.writing import require_replaceable, save_figure
 from reinstate.files import read_json
+from reinstate_paper.composing import WIDTHS, Panel, compose
+from reinstate_paper.figures import FIGURES, panels_of
 
 RESULTS = Path(__file__).parents[2] / "results"
 EVERY = pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from reinstate.agent import make_agent  # noqa: E402
 from reinstate.bench.cases import Shelf  # noqa: E402
 from reinstate.bench.pytorch import Memory, Played, Rival, a2c_loss, draw_epoch  # noqa: E402
 from reinstate.bench.rivals import compare  # noqa: E402
-from reinstate.experiments.barcode_bandits import QUICK  # noqa: E402
 from reinstate.learner import a2c_loss as our_loss  # noqa: E402
 from reinstate.memory import DND  # noqa: E402
 from reinstate.rollout import Step  # noqa: E402
+from reinstate_paper.barcode_bandits import QUICK  # noqa: E402
 from tiny import SILENT, TINY  # noqa: E402
 
 torch.set_num_threads(1)  # small tensors, and others may be at work

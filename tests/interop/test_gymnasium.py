@@ -17,10 +17,10 @@ gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.error import Error, InvalidAction, ResetNeeded, UnsupportedMode  # noqa: E402
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from reinstate.adapters.gymnasium import IDS, ReinstateEnv  # noqa: E402
-from reinstate.adapters.lanes import programs  # noqa: E402
 from reinstate.errors import UserError  # noqa: E402
 from reinstate.files import read_json  # noqa: E402
+from reinstate.interop.gymnasium import IDS, ReinstateEnv  # noqa: E402
+from reinstate.interop.lanes import programs  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
 from reinstate.tasks.two_step import EpisodicTwoStep  # noqa: E402
 
@@ -73,7 +73,7 @@ def test_every_id_has_small_settings_here() -> None:
 
 
 def test_an_id_can_name_the_module_that_registers_it() -> None:
-    env = gymnasium.make("reinstate.adapters.gymnasium:reinstate/WaterMaze-v0", width=np.int64(3))
+    env = gymnasium.make("reinstate.interop.gymnasium:reinstate/WaterMaze-v0", width=np.int64(3))
     assert env.unwrapped.world.width == 3 and type(env.unwrapped.world.width) is int
     assert env.spec.id == "reinstate/WaterMaze-v0"
     assert gymnasium.make(env.spec).unwrapped.world == env.unwrapped.world
@@ -266,11 +266,11 @@ class Unhashable(BarcodeBandits):
 
 
 def test_without_gymnasium_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("reinstate.adapters.gymnasium")]:
+    for name in [name for name in sys.modules if name.startswith("reinstate.interop.gymnasium")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(ImportError, match=re.escape('pip install "reinstate[gym]"')):
-        import_module("reinstate.adapters.gymnasium")
+        import_module("reinstate.interop.gymnasium")
 
 
 def test_the_page_runs_and_shows_what_is_printed(

@@ -9,8 +9,8 @@ gymnasium = pytest.importorskip("gymnasium")
 
 from gymnasium.error import Error, InvalidAction, ResetNeeded  # noqa: E402
 
-from reinstate.adapters.gymnasium import ReinstateEnv, ReinstateVectorEnv  # noqa: E402
-from reinstate.adapters.gymnasium_vector import NEW_API  # noqa: E402
+from reinstate.interop.gymnasium import ReinstateEnv, ReinstateVectorEnv  # noqa: E402
+from reinstate.interop.gymnasium_vector import NEW_API  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
 from reinstate.tasks.base import World  # noqa: E402
 from reinstate.tasks.two_step import EpisodicTwoStep  # noqa: E402

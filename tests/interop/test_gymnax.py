@@ -15,9 +15,9 @@ from gymnax.environments import environment, spaces  # noqa: E402
 from gymnax.experimental import rollout  # noqa: E402
 
 import reinstate  # noqa: E402
-from reinstate.adapters.functional import Environment  # noqa: E402
-from reinstate.adapters.worlds import GymnaxWorld  # noqa: E402
 from reinstate.agent import Network  # noqa: E402
+from reinstate.interop.functional import Environment  # noqa: E402
+from reinstate.interop.worlds import GymnaxWorld  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
 
 WORLD = BarcodeBandits(num_arms=3, pulls=2, num_contexts=3, repeats=2, barcode_length=4)

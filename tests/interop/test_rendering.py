@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from reinstate.adapters.functional import Environment
-from reinstate.adapters.lanes import Lanes
-from reinstate.adapters.rendering import (
+from reinstate.interop.functional import Environment
+from reinstate.interop.lanes import Lanes
+from reinstate.interop.rendering import (
     BEST,
     CELL,
     CHOSEN,

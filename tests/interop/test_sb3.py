@@ -10,8 +10,8 @@ import pytest
 gymnasium = pytest.importorskip("gymnasium")
 pytest.importorskip("sb3_contrib")
 
-from reinstate.adapters.gymnasium import IDS  # noqa: E402
 from reinstate.files import read_json  # noqa: E402
+from reinstate.interop.gymnasium import IDS  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
 
 ROOT = Path(__file__).parents[2]

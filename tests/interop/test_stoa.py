@@ -17,8 +17,8 @@ stoa = pytest.importorskip("stoa")
 
 from stoa.core_wrappers.vmap import VmapWrapper  # noqa: E402
 
-from reinstate.adapters.functional import Environment  # noqa: E402
-from reinstate.adapters.stoa import StoaEnvironment, for_stoix  # noqa: E402
+from reinstate.interop.functional import Environment  # noqa: E402
+from reinstate.interop.stoa import StoaEnvironment, for_stoix  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
 
 WORLD = BarcodeBandits(num_arms=3, pulls=2, num_contexts=3, repeats=2, barcode_length=4)

@@ -12,10 +12,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import reinstate.torch as ours  # noqa: E402
-from reinstate import exchange, memory  # noqa: E402
+import reinstate.interop.torch as ours  # noqa: E402
+from reinstate import memory  # noqa: E402
 from reinstate.cell import EpisodicLSTMCell, LSTMState  # noqa: E402
 from reinstate.errors import UserError  # noqa: E402
+from reinstate.interop import exchange  # noqa: E402
 
 LANES, STEPS, INPUT, HIDDEN = 3, 5, 4, 6
 KEY, VALUE = 4, 2

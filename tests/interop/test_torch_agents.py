@@ -16,7 +16,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import reinstate.torch as ours  # noqa: E402
+import reinstate.interop.torch as ours  # noqa: E402
 from reinstate.agent import Network, make_agent  # noqa: E402
 from reinstate.runs.notebook import load  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
@@ -146,9 +146,9 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_importing_it_loads_no_jax_and_without_pytorch_names_the_fix() -> None:
-    done = run_python("import sys, reinstate.torch; print(*sys.modules)")
+    done = run_python("import sys, reinstate.interop.torch; print(*sys.modules)")
     assert "torch" in done.stdout.split() and "jax" not in done.stdout.split()
-    done = run_python("import sys; sys.modules['torch'] = None; import reinstate.torch")
+    done = run_python("import sys; sys.modules['torch'] = None; import reinstate.interop.torch")
     assert done.stderr.splitlines()[-1].endswith('pip install "reinstate[torch]"')
 
 

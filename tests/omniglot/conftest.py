@@ -6,8 +6,8 @@ import pytest
 
 from omniglot.serving import Server, serving
 from omniglot.tiny_archives import NAMES, drawing_files, expect, pack, run_files
-from reinstate.omniglot.archives import VARIABLE
-from reinstate.omniglot.images import SPLITS
+from reinstate_paper.omniglot.archives import VARIABLE
+from reinstate_paper.omniglot.images import SPLITS
 
 TRAINING = ("test_pretraining", "test_cli_pretrain", "test_shipped")
 
@@ -45,7 +45,7 @@ def place(surroundings: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server of our own has no certificate."""
-    monkeypatch.setattr("reinstate.omniglot.download.SCHEMES", ("http", "https"))
+    monkeypatch.setattr("reinstate_paper.omniglot.download.SCHEMES", ("http", "https"))
 
 
 @pytest.fixture

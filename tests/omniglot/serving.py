@@ -8,8 +8,8 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
-from reinstate.omniglot.download import download
 from reinstate.runs.progress import Reporter
+from reinstate_paper.omniglot.download import download
 
 
 @dataclass

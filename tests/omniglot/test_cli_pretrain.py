@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from omniglot.tiny_archives import NAMES, draw, expect, pack, run_files
-from reinstate.cli import pretrain as commands_pretrain
 from reinstate.files import write_json
-from reinstate.omniglot import pretraining
-from reinstate.omniglot.archives import VARIABLE
-from reinstate.omniglot.embedder import packaged_file
-from reinstate.omniglot.images import SPLITS
-from reinstate.omniglot.pretraining import PRESETS
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run
+from reinstate_paper import pretrain as commands_pretrain
+from reinstate_paper.omniglot import pretraining
+from reinstate_paper.omniglot.archives import VARIABLE
+from reinstate_paper.omniglot.embedder import packaged_file
+from reinstate_paper.omniglot.images import SPLITS
+from reinstate_paper.omniglot.pretraining import PRESETS
 from spoken import Command, Said, assert_refused, in_this_process
 from tiny import interrupt
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from omniglot.test_embedder import SMALL, small
-from reinstate.omniglot import distortion
-from reinstate.omniglot.distortion import Distortion, distorted
-from reinstate.omniglot.embedder import Convolutions, embed
+from reinstate_paper.omniglot import distortion
+from reinstate_paper.omniglot.distortion import Distortion, distorted
+from reinstate_paper.omniglot.embedder import Convolutions, embed
 
 views, centred = jax.jit(distortion.views), jax.jit(distortion.centred)
 

@@ -12,11 +12,11 @@ import pytest
 
 from omniglot.serving import Server, fetch
 from omniglot.tiny_archives import CHARACTERS, refusal
-from reinstate.omniglot import archives
-from reinstate.omniglot.archives import VARIABLE
-from reinstate.omniglot.download import download
-from reinstate.omniglot.images import load_drawings, load_one_shot_runs
 from reinstate.runs.progress import Reporter
+from reinstate_paper.omniglot import archives
+from reinstate_paper.omniglot.archives import VARIABLE
+from reinstate_paper.omniglot.download import download
+from reinstate_paper.omniglot.images import load_drawings, load_one_shot_runs
 
 pytestmark = pytest.mark.usefixtures("surroundings", "plain_http")
 
@@ -115,7 +115,9 @@ def test_no_network(tmp_path: Path) -> None:
 
 
 def test_a_silent_line(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reinstate.omniglot.download.PATIENCE", 1.0)  # a starved server sends late
+    monkeypatch.setattr(
+        "reinstate_paper.omniglot.download.PATIENCE", 1.0
+    )  # a starved server sends late
     server.cut, server.stall = 3000, Event()
     message = refusal(fetch, server, tmp_path)
     server.stall.set()
@@ -136,7 +138,7 @@ def test_a_disk_that_fills_up(
     def full(path: Path, mode: str) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("reinstate.omniglot.download.open", full, raising=False)
+    monkeypatch.setattr("reinstate_paper.omniglot.download.open", full, raising=False)
     assert "No space left on device" in refusal(fetch, server, tmp_path)
 
 

@@ -12,7 +12,8 @@ import pytest
 from safetensors.numpy import save
 
 from reinstate.errors import UserError
-from reinstate.omniglot.embedder import (
+from reinstate.tasks.drawings import load_embeddings, save_embeddings
+from reinstate_paper.omniglot.embedder import (
     CHUNK,
     Convolutions,
     Embedder,
@@ -23,7 +24,6 @@ from reinstate.omniglot.embedder import (
     rounded,
     save_embedder,
 )
-from reinstate.tasks.drawings import load_embeddings, save_embeddings
 
 SMALL = Convolutions(channels=(2, 4), embedding_size=5, norm_groups=2)
 RNG = np.random.default_rng(0)

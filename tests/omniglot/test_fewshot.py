@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from reinstate.errors import UserError
-from reinstate.omniglot.fewshot import Rule, accuracy, one_shot_runs_accuracy, pixels, table
-from reinstate.omniglot.images import OneShotRun
+from reinstate_paper.omniglot.fewshot import Rule, accuracy, one_shot_runs_accuracy, pixels, table
+from reinstate_paper.omniglot.images import OneShotRun
 
 
 def clusters(spread: float, characters: int = 30, seed: int = 0) -> np.ndarray:

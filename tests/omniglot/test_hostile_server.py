@@ -9,7 +9,7 @@ import pytest
 
 from omniglot.serving import Server, fetch
 from omniglot.tiny_archives import refusal
-from reinstate.omniglot import download
+from reinstate_paper.omniglot import download
 from tiny import contents
 
 pytestmark = pytest.mark.usefixtures("surroundings", "plain_http")

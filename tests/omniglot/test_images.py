@@ -22,10 +22,10 @@ from omniglot.tiny_archives import (
     run_files,
     unpack,
 )
-from reinstate.omniglot import archives, images
-from reinstate.omniglot.archives import VARIABLE, read_archive
-from reinstate.omniglot.images import load_drawings, load_one_shot_runs, shrink
 from reinstate.runs.progress import Reporter
+from reinstate_paper.omniglot import archives, images
+from reinstate_paper.omniglot.archives import VARIABLE, read_archive
+from reinstate_paper.omniglot.images import load_drawings, load_one_shot_runs, shrink
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 REAL = os.environ.get(VARIABLE)

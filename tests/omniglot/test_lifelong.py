@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reinstate.errors import UserError
-from reinstate.omniglot.lifelong import EMPTY, LifelongMemory, Slots
+from reinstate_paper.omniglot.lifelong import EMPTY, LifelongMemory, Slots
 
 KEY = jax.random.key(0)
 QUIET = LifelongMemory(slots=6, neighbours=6, age_noise=0.0)

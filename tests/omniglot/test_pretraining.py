@@ -16,17 +16,17 @@ import pytest
 from bits import bits
 from reinstate.errors import UserError
 from reinstate.files import read_json
-from reinstate.omniglot import pretraining
-from reinstate.omniglot.distortion import Distortion, distorted, turned
-from reinstate.omniglot.embedder import Convolutions, embed, load_embedder
-from reinstate.omniglot.images import OneShotRun
-from reinstate.omniglot.lifelong import LifelongMemory
-from reinstate.omniglot.pretraining import PRESETS, Drawn, pretrain
-from reinstate.omniglot.teaching import Pretraining, State, Teacher
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run
 from reinstate.tasks.drawings import load_embeddings
+from reinstate_paper.omniglot import pretraining
+from reinstate_paper.omniglot.distortion import Distortion, distorted, turned
+from reinstate_paper.omniglot.embedder import Convolutions, embed, load_embedder
+from reinstate_paper.omniglot.images import OneShotRun
+from reinstate_paper.omniglot.lifelong import LifelongMemory
+from reinstate_paper.omniglot.pretraining import PRESETS, Drawn, pretrain
+from reinstate_paper.omniglot.teaching import Pretraining, State, Teacher
 from tiny import SILENT, interrupt
 
 TINY = Pretraining(
@@ -263,8 +263,8 @@ def test_a_loss_that_is_not_finite(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.skipif("REINSTATE_OMNIGLOT" not in os.environ, reason="needs the images")
 def test_real_drawings_are_better_told_apart_than_by_pixels() -> None:
-    from reinstate.omniglot.fewshot import accuracy, pixels
-    from reinstate.omniglot.images import load_drawings
+    from reinstate_paper.omniglot.fewshot import accuracy, pixels
+    from reinstate_paper.omniglot.images import load_drawings
 
     settings = replace(PRESETS["quick"], epochs=15)
     teacher, images = Teacher(settings), jnp.asarray(load_drawings("background").images)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from reinstate.files import read_json
-from reinstate.omniglot.archives import VARIABLE
-from reinstate.omniglot.embedder import embed, load_embedder, packaged_file
-from reinstate.omniglot.fewshot import accuracy
-from reinstate.omniglot.images import load_drawings
 from reinstate.tasks.drawings import EMBEDDING_SIZE, NUM_CLASSES, NUM_DRAWINGS, load_embeddings
+from reinstate_paper.omniglot.archives import VARIABLE
+from reinstate_paper.omniglot.embedder import embed, load_embedder, packaged_file
+from reinstate_paper.omniglot.fewshot import accuracy
+from reinstate_paper.omniglot.images import load_drawings
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_accuracies_meet_the_published_ones(
 def test_embeddings_are_those_of_the_images(
     embeddings: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reinstate.omniglot.embedder.CHUNK", 3)
+    monkeypatch.setattr("reinstate_paper.omniglot.embedder.CHUNK", 3)
     images = load_drawings("evaluation").images
     few = [0, 393, 658], [0, 7, 19]  # a drawing of each of three characters
     again = embed(load_embedder(), images[few][:, None])

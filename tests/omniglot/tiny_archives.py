@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from reinstate.errors import UserError
-from reinstate.omniglot.archives import ARCHIVES, content_sha256
+from reinstate_paper.omniglot.archives import ARCHIVES, content_sha256
 
 CHARACTERS = [f"{alphabet}/character0{n}" for alphabet in ("Runes", "Sigils_(old)") for n in (1, 2)]
 ANSWERS = {"run01": [2, 0, 1], "run02": [0, 2, 1]}

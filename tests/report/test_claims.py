@@ -10,9 +10,9 @@ import pytest
 from older import aged_file
 from reinstate.analysis.verdicts import VERDICTS, count_verdicts, in_words, with_verdicts
 from reinstate.errors import UserError
-from reinstate.experiments import EXPERIMENTS
 from reinstate.figures.markup import with_bounds
 from reinstate.report import load, page_of
+from reinstate.runs.experiment import EXPERIMENTS
 from report.reading import Element, read
 from report.recorded import EVIL, RESULTS, small
 from spoken import Command, assert_refused

@@ -13,12 +13,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reinstate.experiments import find_experiment
 from reinstate.figures import mpl
 from reinstate.figures.replay import Frame
 from reinstate.figures.replay_svg import animated_svg
 from reinstate.files import read_json, write_json
 from reinstate.report import load, page_of
+from reinstate.runs.experiment import find_experiment
 from reinstate.tasks.water_maze import WaterMaze
 from report.reading import Element, read
 from report.recorded import RESULTS, page_from, short, small

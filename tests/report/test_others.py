@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from reinstate.errors import UserError
-from reinstate.experiments import EXPERIMENTS
 from reinstate.files import read_json, write_json
 from reinstate.report import load, page_of
-from reinstate.report.embedder import accuracy_chart, load_embedder_card
-from reinstate.report.inputs import WHOLE, charts_of_inputs, gains, load_inputs
+from reinstate.runs.experiment import EXPERIMENTS
+from reinstate_paper.embedder_page import accuracy_chart, load_embedder_card
+from reinstate_paper.inputs_page import WHOLE, charts_of_inputs, gains, load_inputs
 from report.reading import Element, read
 from report.recorded import EVIL, RESULTS, places, short
 from report.test_hostile_text import ALL, parts

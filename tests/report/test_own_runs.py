@@ -10,9 +10,9 @@ import pytest
 
 from reinstate.analysis.intervals import with_interval
 from reinstate.errors import UserError
-from reinstate.experiments import find_experiment
 from reinstate.files import write_json
 from reinstate.report import write_page
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.reproduce import optimum_of
 from reinstate.runs.run import Run
 from report.reading import Element, read

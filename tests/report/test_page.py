@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from reinstate.analysis.intervals import with_interval
-from reinstate.experiments import EXPERIMENTS
 from reinstate.figures.markup import number, with_bounds
 from reinstate.figures.numbers import MOST_POINTS
 from reinstate.figures.style import (
@@ -24,6 +23,7 @@ from reinstate.figures.style import (
 )
 from reinstate.files import read_json
 from reinstate.report import load, page_of
+from reinstate.runs.experiment import EXPERIMENTS
 from report.reading import Element, read
 from report.recorded import BARCODES, RESULTS, page_from, small
 

@@ -8,7 +8,7 @@ import pytest
 from reinstate.analysis.documents import json_schema
 from reinstate.analysis.results import Summary
 from reinstate.analysis.verdicts import with_verdicts
-from reinstate.report.whole_paper import summarise
+from reinstate_paper.whole_paper import summarise
 from report.recorded import small
 from report.test_claims import check
 

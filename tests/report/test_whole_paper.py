@@ -16,13 +16,13 @@ from older import aged_file
 from reinstate import registry
 from reinstate.analysis.verdicts import Evidence, Region
 from reinstate.errors import UserError
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.experiments.base import Check
 from reinstate.figures import mpl
 from reinstate.files import read_json, write_document
-from reinstate.report.whole_paper import reproduce_all
 from reinstate.runs import reproduce as reproduction
+from reinstate.runs.experiment import Check
 from reinstate.runs.progress import Bar
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
+from reinstate_paper.whole_paper import reproduce_all
 from spoken import Command, assert_refused
 from tiny import SILENT, TINY, contents, interrupt
 
@@ -50,7 +50,7 @@ def two_small_experiments() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         both = {name: replace(small, name=name) for name in NAMES}
         patch.setitem(registry._registered, "experiment", both)
-        patch.setattr("reinstate.cli.reproduce.PAPER", tuple(both.values()))
+        patch.setattr("reinstate_paper.EXPERIMENTS", tuple(both))
         yield
 
 
@@ -204,7 +204,7 @@ def test_a_signal_while_nothing_is_trained(
 ) -> None:
     before = signal.getsignal(number)
     monkeypatch.setattr(
-        "reinstate.report.whole_paper.reproduce", lambda *_, **__: signal.raise_signal(number)
+        "reinstate_paper.whole_paper.reproduce", lambda *_, **__: signal.raise_signal(number)
     )
     said = command(ALL)
     assert said.code == 130 and "stopped in barcode-bandits, 0 of 2 experiments done" in said.err
@@ -264,7 +264,7 @@ def test_seeds_reach_every_experiment(
         shutil.copytree(whole / experiment.name, out, dirs_exist_ok=True)
         return read_json(out / "results.json")
 
-    monkeypatch.setattr("reinstate.report.whole_paper.reproduce", note)
+    monkeypatch.setattr("reinstate_paper.whole_paper.reproduce", note)
     line = f"{ALL} --out x {flags}".strip()
     assert command(line).code == 0
     assert asked == {name: replace(TINY, seeds=count, first_seed=first) for name in NAMES}
@@ -280,7 +280,7 @@ def test_one_experiment_alone(
         asked.append(experiment.name)
         raise UserError("a loss is not finite")
 
-    monkeypatch.setattr("reinstate.report.whole_paper.reproduce", refuse)
+    monkeypatch.setattr("reinstate_paper.whole_paper.reproduce", refuse)
     said = command(f"{ALL} --experiments twin twin --out x")
     assert_refused(said, "reinstate: twin: a loss is not finite")
     assert asked == ["twin"] and list(tmp_path.iterdir()) == []

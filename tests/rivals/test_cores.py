@@ -11,7 +11,6 @@ import pytest
 from jax import Array
 
 from reinstate.agent import AGENTS, Inputs, Network
-from reinstate.contest.plan import find_plan
 from reinstate.memory import DND
 from reinstate.rivals import EQUAL, MEDIUM, RIVALS, WIDE
 from reinstate.rivals.base import Rival, epoch_steps, in_blocks, num_weights
@@ -19,6 +18,7 @@ from reinstate.rivals.deltanet import CHUNK, inverse, solve
 from reinstate.rivals.hcam import HCAM
 from reinstate.rivals.transformer import Cache
 from reinstate.tasks.bandits import BarcodeBandits
+from reinstate_paper.contest.plan import find_plan
 
 NETWORK = Network(hidden_size=8)
 # 42 steps: more than a chunk of DeltaNet, and more episodes than HCAM chooses.

@@ -7,8 +7,8 @@ import numpy as np
 from reinstate.agent import Network
 from reinstate.baselines.optimum import bandit_optimum
 from reinstate.evaluation import Evaluation
-from reinstate.experiments.base import LEARNER
 from reinstate.memory import DND
+from reinstate.runs.experiment import LEARNER
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
 from test_learning import learned

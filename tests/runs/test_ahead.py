@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from reinstate.devices import SPREAD
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.runs import ahead
 from reinstate.runs.ahead import Ahead
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.run import Run
 from reinstate.runs.training import compile_epoch, train
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import SILENT, TINY, new_run
 
 

@@ -12,8 +12,8 @@ import pytest
 from reinstate.analysis.results import Verdict
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.files import read_json
-from reinstate.report.whole_paper import summarise
 from reinstate.runs.compare import compare
+from reinstate_paper.whole_paper import summarise
 from spoken import Command, assert_refused
 from tiny import contents
 

@@ -10,12 +10,12 @@ import pytest
 from safetensors.numpy import save_file
 
 from reinstate.errors import UserError
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.files import read_json, write_json
 from reinstate.runs.checkpoints import load_checkpoint, load_weights
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.run import FORMAT, Run, open_run
 from reinstate.runs.training import train
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import SILENT, TINY, contents, new_run, trained_run
 
 # Made by the last version of the first format, and killed in the fourth of four epochs.

@@ -8,9 +8,9 @@ import pytest
 
 from older import aged_file
 from reinstate.analysis.intervals import over_seeds
-from reinstate.experiments import EXPERIMENTS
 from reinstate.figures import mpl
 from reinstate.files import read_json
+from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.join import join
 from runs.test_compare import write
 from spoken import Command, assert_refused

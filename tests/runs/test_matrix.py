@@ -18,7 +18,6 @@ from bits import bits, different
 from reinstate import registry
 from reinstate.devices import over_seeds
 from reinstate.errors import UserError
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.files import read_json
 from reinstate.runs import provenance
 from reinstate.runs.judge import Evaluator
@@ -26,6 +25,7 @@ from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Bar
 from reinstate.runs.run import Run, start_run
 from reinstate.runs.training import AgentWork, train
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import ENVIRONMENT, OPTIONS, SILENT, TINY, interrupt, reproduction, trained_run
 
 JUDGED = replace(BARCODE_BANDITS, name="judged-on-the-way", milestones=(0.4, 1.0))

@@ -10,10 +10,10 @@ import pytest
 
 from older import aged, aged_file, spoilt
 from reinstate.analysis.intervals import over_seeds
-from reinstate.experiments import EXPERIMENTS
 from reinstate.figures import mpl
 from reinstate.files import read_json
 from reinstate.runs import rejudge as rejudging
+from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.rejudge import rejudge
 from spoken import Command, assert_refused
 from tiny import contents

@@ -15,16 +15,16 @@ from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import CheckRow
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.baselines.bandits import one_exposure
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
-from reinstate.experiments.base import no_checks
-from reinstate.experiments.water_maze import WATER_MAZE
 from reinstate.files import read_json
 from reinstate.memory import DND
+from reinstate.runs.experiment import no_checks
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.rejudge import rejudge
 from reinstate.runs.reproduce import conclude, curve_of, rounded
 from reinstate.settings import Settings, to_dict
 from reinstate.tasks.water_maze import WaterMaze
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
+from reinstate_paper.water_maze import WATER_MAZE
 from tiny import AGENTS, TINY, reproduced, reproduction, trained_run
 
 

@@ -11,13 +11,13 @@ import pytest
 
 from older import aged_file
 from reinstate.errors import UserError
-from reinstate.experiments import find_experiment
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.files import read_json, write_json
 from reinstate.learner import A2C
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.progress import Bar
 from reinstate.runs.run import open_run
 from reinstate.runs.training import Stopped
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import AGENTS, TINY, contents, interrupt, new_run, reproduced, reproduction
 
 

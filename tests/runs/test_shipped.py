@@ -9,11 +9,11 @@ import pytest
 
 import reinstate
 from reinstate.errors import UserError
-from reinstate.experiments import PAPER
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.notebook import TrainedAgent
 from reinstate.runs.run import Run, open_run
 from reinstate.runs.shipped import FOLDER, find_run, is_shipped, read_card, shipped_names
+from reinstate_paper import EXPERIMENTS
 
 WITHOUT_MEMORY = 4.436  # the most that barcode bandits pay an agent that forgets
 
@@ -27,7 +27,7 @@ def loaded(name: str, epochs: int) -> TrainedAgent:
 
 def test_there_are_weights_of_every_experiment_and_agent_of_the_paper() -> None:
     agents = ("epl2rl", "l2rl", "l2rl-context")
-    assert shipped_names() == [f"{e.name}/{agent}" for e in PAPER for agent in agents]
+    assert shipped_names() == [f"{name}/{agent}" for name in EXPERIMENTS for agent in agents]
 
 
 @pytest.mark.parametrize("name", ["two-step/l2rl", "compositional-bandits/epl2rl"])

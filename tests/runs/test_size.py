@@ -11,8 +11,8 @@ import pytest
 import reinstate
 from reinstate.devices import Spread, over_seeds
 from reinstate.errors import UserError
-from reinstate.experiments import experiment_names, find_experiment
 from reinstate.runs import size
+from reinstate.runs.experiment import experiment_names, find_experiment
 from reinstate.runs.size import Option, Part, in_bytes, memory_there_is, require_fits, require_room
 from reinstate.settings import Settings
 from spoken import Command, assert_refused

@@ -16,7 +16,6 @@ import pytest
 from older import made_old
 from reinstate import registry
 from reinstate.errors import UserError
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.files import checksum_of, read_arrays, read_json, write_json
 from reinstate.runs.checkpoints import METRICS
 from reinstate.runs.judge import Evaluator
@@ -26,6 +25,7 @@ from reinstate.runs.run import Run, open_run
 from reinstate.runs.training import Trained, train
 from reinstate.settings import Settings
 from reinstate.tasks.water_maze import WaterMaze
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import SILENT, TINY, contents, interrupt, new_run, trained_run
 
 

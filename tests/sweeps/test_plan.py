@@ -8,10 +8,10 @@ import pytest
 
 from reinstate.agent import AGENTS
 from reinstate.errors import UserError
-from reinstate.experiments.barcode_bandits import QUICK
 from reinstate.settings import to_dict
 from reinstate.sweeps import plan as module
 from reinstate.sweeps.plan import Asked, plan, read_file, read_set
+from reinstate_paper.barcode_bandits import QUICK
 
 FILE = """
 experiments = ["barcode-bandits", "two-step"]

@@ -9,7 +9,6 @@ import pytest
 
 from reinstate import devices
 from reinstate.errors import UserError
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.learner import Rates
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Reporter
@@ -20,6 +19,7 @@ from reinstate.tuning import rounds
 from reinstate.tuning import search as module
 from reinstate.tuning.batch import CandidateBatch, Scores
 from reinstate.tuning.search import Asked, Search, search
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import SILENT, TINY
 
 ASKED = Asked(BARCODE_BANDITS, "quick", ("l2rl", "epl2rl"), TINY, Search(trials=3, rounds=2))

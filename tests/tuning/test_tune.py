@@ -19,7 +19,6 @@ import pytest
 from reinstate.analysis.searches import Trial
 from reinstate.devices import over_seeds
 from reinstate.errors import UserError
-from reinstate.experiments.barcode_bandits import BARCODE_BANDITS
 from reinstate.files import read_json, write_json
 from reinstate.learner import EpochMetrics, Rates, TrainState
 from reinstate.runs.loop import Stopped
@@ -30,6 +29,7 @@ from reinstate.tuning.batch import CandidateBatch
 from reinstate.tuning.ranges import Candidate, Ranges, preset_candidate, rates_of
 from reinstate.tuning.search import Asked, Search, ranked, search
 from reinstate.tuning.study import Study, read_vary, study, with_values
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from spoken import Command, assert_refused
 from tiny import OPTIONS, SILENT, TINY, contents, interrupt
 

@@ -26,11 +26,11 @@ from reinstate.bench.timing import (
 )
 from reinstate.devices import describe
 from reinstate.errors import UserError, nearest, require_positive
-from reinstate.experiments import find_experiment
 from reinstate.figures.mpl import draw
 from reinstate.figures.writing import KINDS as FILES
 from reinstate.figures.writing import save_figure
 from reinstate.files import write_document
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.size import require_room

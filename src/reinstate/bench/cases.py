@@ -11,8 +11,8 @@ from reinstate.bench.timing import Compiled, compile_timed
 from reinstate.devices import over_seeds
 from reinstate.errors import UserError, nearest
 from reinstate.evaluation import Condition
-from reinstate.experiments import find_experiment
 from reinstate.memory import DND
+from reinstate.runs.experiment import find_experiment
 from reinstate.settings import Settings
 
 

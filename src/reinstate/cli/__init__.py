@@ -172,7 +172,8 @@ def _complete(verb: str, rest: list[str]) -> NoReturn:
 
 
 def _options(verb: str) -> Any:
-    module = import_module(f"reinstate.cli.{verb.replace('-', '_')}")
+    home = "reinstate_paper" if verb == "pretrain" else "reinstate.cli"
+    module = import_module(f"{home}.{verb.replace('-', '_')}")
     return getattr(module, verb.title().replace("-", ""))
 
 

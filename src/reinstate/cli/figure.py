@@ -11,10 +11,10 @@ from reinstate.cli.parsing import Verb
 from reinstate.cli.shared import shown
 from reinstate.cli.tables import say
 from reinstate.errors import UserError
-from reinstate.figures.composing import WIDTHS, compose
-from reinstate.figures.paper import FIGURES, panels_of
 from reinstate.figures.writing import require_kind, require_replaceable, save_figure
 from reinstate.report.sources import load_results
+from reinstate_paper.composing import WIDTHS, compose
+from reinstate_paper.figures import FIGURES, panels_of
 
 MAKER = "reinstate figure"  # how a file of ours is known
 DPI = 400  # of PNG: journals ask for 300 or more

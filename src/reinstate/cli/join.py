@@ -8,8 +8,8 @@ from tyro.conf import Positional, arg
 
 from reinstate.cli.shared import Verb, shown
 from reinstate.cli.tables import print_checks, say_next
-from reinstate.experiments import find_experiment
 from reinstate.files import new_folder, require_empty, write_document
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.join import join
 from reinstate.runs.reproduce import draw
 

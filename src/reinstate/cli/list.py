@@ -51,8 +51,8 @@ def describe_all() -> Listing:
     """Describe everything that has a name, by importing it."""
     from reinstate.agent import AGENTS
     from reinstate.cli.shared import described
-    from reinstate.experiments import experiment_names, find_experiment
     from reinstate.memory import MEMORIES
+    from reinstate.runs.experiment import experiment_names, find_experiment
     from reinstate.runs.sinks import SINKS
 
     named: dict[str, Registry[Any]] = {"agents": AGENTS, "memories": MEMORIES, "sinks": SINKS}

@@ -12,7 +12,6 @@ from reinstate.cli.parsing import Flag
 from reinstate.cli.shared import Computing, RunFolder, shown
 from reinstate.cli.tables import say
 from reinstate.errors import UserError, require_positive
-from reinstate.experiments.base import Experiment
 from reinstate.figures import memory_map as states
 from reinstate.figures import unit_gates as by_unit
 from reinstate.figures.style import label
@@ -20,6 +19,7 @@ from reinstate.figures.writing import require_kind
 from reinstate.files import require_new, write_document
 from reinstate.report.sources import MAP
 from reinstate.runs import size
+from reinstate.runs.experiment import Experiment
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import reinstate_paper
 from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import Results, Summary
 from reinstate.analysis.verdicts import count_verdicts, in_words
@@ -18,14 +19,13 @@ from reinstate.cli.tables import (
     say,
 )
 from reinstate.errors import UserError
-from reinstate.experiments import PAPER, find_experiment
-from reinstate.experiments.base import Experiment
 from reinstate.files import locked
 from reinstate.report import require_report, write_page
-from reinstate.report.whole_paper import reproduce_all
 from reinstate.runs import size
+from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.progress import Reporter
 from reinstate.runs.reproduce import reproduce
+from reinstate_paper.whole_paper import reproduce_all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ class Reproduce(Training[S]):
     def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
         if word == "rivals":
             return Rivals, Rivals()
-        names = tuple(experiment.name for experiment in PAPER)
+        names = reinstate_paper.EXPERIMENTS
         return (All, All(experiments=names)) if word == "all" else super().for_word(word, arguments)
 
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from reinstate.analysis.intervals import with_interval
 from reinstate.cli.shared import Computing, Names, shown
 from reinstate.cli.tables import PER_EPISODE, print_table, say
-from reinstate.contest.plan import Plan, changed, find_plan
-from reinstate.contest.tables import rows
 from reinstate.errors import UserError
+from reinstate_paper.contest.plan import Plan, changed, find_plan
+from reinstate_paper.contest.tables import rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +52,8 @@ class Rivals(Computing):
 
     def do(self, command: str) -> dict[str, Any]:
         from reinstate.agent import AGENTS
-        from reinstate.contest.holding import hold
         from reinstate.runs.progress import Reporter
+        from reinstate_paper.contest.holding import hold
 
         plan = self.plan
         for agent in plan.agents:

@@ -12,10 +12,9 @@ from reinstate import devices
 from reinstate.cli.parsing import Flag, Verb, peek
 from reinstate.devices import Spread
 from reinstate.errors import UserError, require_positive
-from reinstate.experiments import experiment_names, find_experiment
-from reinstate.experiments.base import Experiment
 from reinstate.memory import MEMORIES
 from reinstate.runs import compile_cache
+from reinstate.runs.experiment import Experiment, experiment_names, find_experiment
 from reinstate.runs.loop import require_kept
 from reinstate.runs.sinks import require_sinks
 from reinstate.settings import Settings

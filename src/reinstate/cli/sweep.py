@@ -12,7 +12,7 @@ from reinstate.cli.parsing import Flag, Verb
 from reinstate.cli.shared import shown
 from reinstate.cli.tables import PER_EPISODE, print_table, say
 from reinstate.errors import UserError
-from reinstate.experiments import find_experiment
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.progress import Reporter
 from reinstate.sweeps.executors import Crew
 from reinstate.sweeps.plan import Asked, Job, plan, read_file, read_set

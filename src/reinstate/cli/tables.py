@@ -18,7 +18,7 @@ from reinstate.errors import printable
 
 if TYPE_CHECKING:
     from reinstate.analysis.results import AgentResults, CheckRow
-    from reinstate.experiments.base import Experiment
+    from reinstate.runs.experiment import Experiment
 
 PER_EPISODE = "per episode, frozen weights, fresh tasks"  # what tables of agents are about
 COLOURS = {

@@ -11,9 +11,9 @@ from reinstate.cli.parsing import Flag, peek
 from reinstate.cli.shared import S, Training, shown
 from reinstate.cli.tables import say, say_next
 from reinstate.errors import UserError, require_positive, require_within
-from reinstate.experiments.base import Experiment
 from reinstate.files import locked
 from reinstate.runs import size
+from reinstate.runs.experiment import Experiment
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.ranks import Address, joined

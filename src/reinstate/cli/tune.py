@@ -12,7 +12,7 @@ from reinstate.analysis.searches import Score, SearchDocument, Standing, StudyDo
 from reinstate.cli.shared import OnExperiment, S, shown
 from reinstate.cli.tables import print_table, say, say_next
 from reinstate.errors import UserError
-from reinstate.experiments.base import Experiment
+from reinstate.runs.experiment import Experiment
 from reinstate.runs.progress import Reporter
 from reinstate.sweeps.executors import Crew
 from reinstate.tuning.ranges import Candidate

@@ -12,11 +12,11 @@ from reinstate.cli.shared import NewFile, shown
 from reinstate.cli.tables import say, say_next
 from reinstate.errors import UserError, require_positive
 from reinstate.evaluation import Record
-from reinstate.experiments import find_experiment
 from reinstate.figures import pulls, replay
 from reinstate.figures.replay_svg import animated_svg
 from reinstate.files import require_new, write_atomically
 from reinstate.runs import compile_cache, size
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Opened, Run, open_run

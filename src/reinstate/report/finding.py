@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reinstate.errors import UserError
-from reinstate.experiments import EXPERIMENTS
 from reinstate.files import read_json
-from reinstate.report.embedder import Embedder, load_embedder_card
-from reinstate.report.inputs import Inputs, load_inputs
 from reinstate.report.sources import Document, load_results, load_runs
+from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.run import Run, open_run
+from reinstate_paper.embedder_page import Embedder, load_embedder_card
+from reinstate_paper.inputs_page import Inputs, load_inputs
 
 RESULTS, INPUTS, CARD = "results.json", "inputs.json", "card.json"
 LARGEST_CARD = 1_000_000  # bytes; ours have some thousands

@@ -7,10 +7,11 @@ from typing import NamedTuple
 from reinstate.figures.chart import Chart
 from reinstate.figures.markup import Markup, tag
 from reinstate.figures.svg import figure
-from reinstate.report import embedder, inputs
 from reinstate.report.finding import Part
 from reinstate.report.origins import origins
 from reinstate.report.sources import Origin
+from reinstate_paper import embedder_page as embedder
+from reinstate_paper import inputs_page as inputs
 
 FACTS = ("command", "version", "commit", "jax", "rejudged")
 

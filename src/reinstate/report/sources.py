@@ -23,11 +23,10 @@ from reinstate.analysis.results import (
     results_file,
 )
 from reinstate.errors import UserError
-from reinstate.experiments import find_experiment
-from reinstate.experiments.base import Experiment
 from reinstate.figures.numbers import at, finite
 from reinstate.figures.style import label
 from reinstate.files import read_json
+from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.reproduce import (
     ceiling_of,
     curve_of,

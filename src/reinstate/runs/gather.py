@@ -16,11 +16,11 @@ from reinstate.analysis.results import (
 )
 from reinstate.analysis.verdicts import with_verdicts
 from reinstate.errors import UserError
-from reinstate.experiments import find_experiment
-from reinstate.experiments.memory_as_input import Rows, Scored, add_agents, checks, with_inputs
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.provenance import provenance, repeatable
 from reinstate.runs.run import Run, open_run
 from reinstate.settings import completed, differences, to_dict
+from reinstate_paper.memory_as_input import Rows, Scored, add_agents, checks, with_inputs
 
 
 class _Source(NamedTuple):

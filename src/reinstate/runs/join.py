@@ -6,7 +6,7 @@ from typing import Any
 
 from reinstate.analysis.results import Results, read_results
 from reinstate.errors import UserError
-from reinstate.experiments import find_experiment
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.rejudge import rejudge
 from reinstate.settings import completed, differences
 

@@ -16,9 +16,9 @@ from reinstate.analysis.results import Scores
 from reinstate.analysis.states import evaluate_watched, stored_scores
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Record
-from reinstate.experiments.base import Experiment
 from reinstate.learner import TrainState
 from reinstate.runs.checkpoints import load_checkpoint, load_weights
+from reinstate.runs.experiment import Experiment
 from reinstate.runs.run import Run
 from reinstate.settings import Settings
 

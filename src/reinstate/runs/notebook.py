@@ -26,14 +26,13 @@ from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores, 
 from reinstate.analysis.verdicts import count_verdicts, in_words
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Record
-from reinstate.experiments import experiment_of, find_experiment
-from reinstate.experiments.base import Experiment, plain_experiment
 from reinstate.figures import mpl
 from reinstate.figures.learning import training_curves
 from reinstate.files import write_document
 from reinstate.learner import A2C, TrainState
 from reinstate.memory import Memory
 from reinstate.runs import size
+from reinstate.runs.experiment import Experiment, experiment_of, find_experiment, plain_experiment
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.loop import Row
 from reinstate.runs.progress import Reporter

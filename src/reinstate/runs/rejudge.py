@@ -16,13 +16,13 @@ from reinstate.choices.documents import per_participant
 from reinstate.choices.participants import t_test
 from reinstate.choices.stay import over_each_cell
 from reinstate.errors import UserError, one_line
-from reinstate.experiments import find_experiment
-from reinstate.experiments.memory_as_input import Rows
 from reinstate.files import read_json, write_json
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.gather import judged
 from reinstate.runs.provenance import provenance
 from reinstate.runs.reproduce import conclude, draw, if_solvable, optimum_of
 from reinstate.settings import completed, from_dict
+from reinstate_paper.memory_as_input import Rows
 
 T = TypeVar("T")
 

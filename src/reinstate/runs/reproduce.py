@@ -21,17 +21,17 @@ from reinstate.analysis.results import (
 )
 from reinstate.analysis.verdicts import with_verdicts
 from reinstate.errors import Unsolvable, UserError
-from reinstate.experiments import claims
-from reinstate.experiments.base import Experiment
 from reinstate.figures import mpl
 from reinstate.files import locked, require_empty, write_document
 from reinstate.runs.ahead import Ahead
+from reinstate.runs.experiment import Experiment
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance, today
 from reinstate.runs.run import Run, config_of, require_same, require_same_run, start_run
 from reinstate.runs.training import Trained, train
 from reinstate.settings import Settings, completed, to_dict
+from reinstate_paper import claims
 
 CURVE_POINTS = 100
 

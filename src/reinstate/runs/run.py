@@ -22,8 +22,6 @@ import numpy as np
 from reinstate import devices
 from reinstate.errors import UserError
 from reinstate.evaluation import Record
-from reinstate.experiments import find_experiment
-from reinstate.experiments.base import Experiment
 from reinstate.files import (
     append_line,
     flush,
@@ -34,6 +32,7 @@ from reinstate.files import (
     write_document,
 )
 from reinstate.runs.checkpoints import Row, is_row, leaves, write_checkpoint, write_weights
+from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.provenance import provenance, today
 from reinstate.settings import Settings, completed, differences, recorded_settings, to_dict
 

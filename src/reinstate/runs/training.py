@@ -14,11 +14,10 @@ from jax.experimental import checkify
 
 from reinstate.agent import AGENTS, Maker
 from reinstate.devices import SPREAD, Division, Spread, over_mesh, over_seeds
-from reinstate.experiments import experiment_names, experiment_of, find_experiment
-from reinstate.experiments.base import Experiment
 from reinstate.files import locked
 from reinstate.learner import EpochMetrics, Learner, TrainState
 from reinstate.runs.checkpoints import Row, leaves
+from reinstate.runs.experiment import Experiment, experiment_names, experiment_of, find_experiment
 from reinstate.runs.judge import milestone_epochs
 from reinstate.runs.loop import ALONE, KEEP, RunWork, Stopped, require_kept
 from reinstate.runs.progress import Reporter

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reinstate.errors import UserError, nearest, require_not_negative, require_positive
-from reinstate.experiments import find_experiment
-from reinstate.experiments.base import Experiment
 from reinstate.files import read_bytes
 from reinstate.memory import MEMORIES
 from reinstate.runs import size
+from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.settings import Settings, recorded_settings, require_seed, to_dict
 
 MOST_RUNS = 10_000  # that sweep.json can hold

@@ -11,10 +11,10 @@ from typing import Any
 from reinstate import devices
 from reinstate.analysis.documents import checked
 from reinstate.analysis.results import Scores
-from reinstate.experiments import find_experiment
 from reinstate.figures.numbers import at
 from reinstate.files import locked, read_json, write_document
 from reinstate.runs import compile_cache
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run, start_run

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple, TypedDict
 
 from reinstate.analysis.documents import checked
 from reinstate.errors import UserError
-from reinstate.experiments import find_experiment
 from reinstate.files import InUse, locked, read_json, require_empty, write_document
 from reinstate.files.folders import sweep as tidy
 from reinstate.report import require_report, write_page
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance, today
 from reinstate.settings import completed, differences

@@ -1,7 +1,7 @@
 """Contexts that never come back exactly: drawings of Omniglot characters, as embeddings.
 
 A context is a character class; each time it comes back, it shows a different drawing of that class.
-The embedder (reinstate.omniglot) was trained on none of these classes.
+The embedder (reinstate_paper.omniglot) was trained on none of these classes.
 """
 
 from dataclasses import dataclass, replace

@@ -18,9 +18,9 @@ import numpy as np
 from reinstate import devices
 from reinstate.analysis.documents import checked
 from reinstate.errors import UserError
-from reinstate.experiments import find_experiment
 from reinstate.files import read_json, write_document
 from reinstate.runs import compile_cache
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.loop import signals
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import require_same

@@ -30,11 +30,11 @@ from reinstate.analysis.searches import (
     Trial,
 )
 from reinstate.errors import LARGEST_NUMBER, UserError, require_positive
-from reinstate.experiments.base import Experiment
 from reinstate.figures import mpl
 from reinstate.figures.search import search_panels
 from reinstate.files import locked, read_json, require_empty, write_document
 from reinstate.runs import size
+from reinstate.runs.experiment import Experiment
 from reinstate.runs.loop import Stopped, signals
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance

@@ -10,10 +10,10 @@ from jax import Array
 
 from reinstate import A2C, Decision, Evaluation, Experiment, Memory, Network, Settings, draws
 from reinstate.analysis.verdicts import Region
-from reinstate.experiments.base import Agents, Baselines, Check, Values
-from reinstate.experiments.claims import claim
+from reinstate.runs.experiment import Agents, Baselines, Check, Values
 from reinstate.tasks.barcodes import BarcodeWorld
 from reinstate.tasks.base import Observation, World
+from reinstate_paper.claims import claim
 
 
 class Secret(NamedTuple):

@@ -1,0 +1,307 @@
+"""Worlds as functional JAX environments, in the convention of gymnax 1.0; gymnax is not needed.
+
+    env = Environment(BarcodeBandits(), last_step=True)
+    observation, state = env.reset(key)
+    observation, state, reward, terminated, truncated, info = env.step(key, state, action)
+
+Everything is a pure function for one lane: `jax.vmap` makes lanes, `jax.jit` and `jax.lax.scan`
+make it fast.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+
+from reinstate.interop import spaces
+from reinstate.interop.bounds import UNIT, bounds
+from reinstate.interop.lane import (
+    NEW_EPOCH,
+    NEXT_EPISODE,
+    STAY,
+    LaneState,
+    Played,
+    move_on,
+    new_epoch,
+    play,
+)
+from reinstate.tasks.base import World
+
+Per = Literal["epoch", "exposure"]
+Info = dict[str, Array]
+EnvState = LaneState  # as gymnax calls it
+
+
+@jax.tree_util.register_static
+@dataclass(frozen=True)
+class EnvParams:
+    """What gymnax calls parameters; the settings of a world belong to the world."""
+
+    max_steps_in_episode: int
+    """Steps after which an episode is cut short (truncated); by default it never is."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.max_steps_in_episode, int) or self.max_steps_in_episode < 1:
+            raise ValueError(
+                f"max_steps_in_episode must be a whole number from 1, fixed before compiling:"
+                f" {self.max_steps_in_episode}"
+            )
+
+    def replace(self, **changes: Any) -> "EnvParams":
+        """Return parameters with these changes."""
+        return replace(self, **changes)
+
+
+@dataclass(unsafe_hash=True)
+class Environment:
+    """A world as a functional environment, one lane of it.
+
+    - episode: one epoch of the world (per="epoch"), or one exposure (per="exposure"), after which
+      `step` goes on to the epoch's next exposure and from its last one to a new epoch
+    - end: an epoch and an exposure end where the task says, so that there is nothing to bootstrap:
+      terminated. Truncated happens only if `params` ask for less.
+    - observation: a flat float32 vector, whose parts `layout` names: `features`, then the `context`
+      on show (zeros: none); with last_step also the last `action`, one-hot, the last `reward`, and
+      1 under `new_episode` at the first step of an exposure. Within an epoch that step also shows
+      the action and the reward before it: nowhere else can an agent see what its last action paid.
+    - actions: whole numbers below `num_actions`. One outside is refused if its value is known; in
+      compiled code it is not, and pays NaN.
+    - info of the step taken: `expected_reward` of the action, and `best_expected_reward` of the
+      best one then; both NaN if the world cannot tell
+    - info of the observation returned, which is the first of a new episode if the last one ended:
+      `context`, `new_episode`, and of its exposure `context_id` and `exposure`
+    - info as in gymnax: `terminated`, `truncated`, and `final_observation`, which is what followed
+      the action, before any reset
+
+    Under `vmap`, epochs are sampled only at steps at which some lane starts one.
+    """
+
+    world: World
+    per: Per = "epoch"
+    """What an episode of the environment is: a whole epoch, or one exposure."""
+    last_step: bool = False
+    """Whether observations have the last action and reward, and say where an exposure starts."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.world, World):
+            raise TypeError(
+                f"an environment is made of a World, such as BarcodeBandits(), not {self.world!r}"
+            )
+        if self.per not in get_args(Per):
+            raise ValueError(f"unknown per {self.per!r}: choose epoch or exposure")
+
+    @property
+    def name(self) -> str:
+        return type(self.world).__name__
+
+    @property
+    def num_actions(self) -> int:
+        return self.world.num_actions
+
+    @property
+    def default_params(self) -> EnvParams:
+        """Parameters under which nothing is cut short."""
+        episodes = self.world.episodes_per_epoch if self.per == "epoch" else 1
+        return EnvParams(episodes * self.world.episode_length)
+
+    @property
+    def layout(self) -> dict[str, slice]:
+        """Where each part of an observation lies."""
+        sizes = {"features": self.world.observation_size, "context": self.world.context_size}
+        if self.last_step:
+            sizes |= {"action": self.num_actions, "reward": 1, "new_episode": 1}
+        ends = np.cumsum(list(sizes.values())).tolist()
+        return {name: slice(end - sizes[name], end) for name, end in zip(sizes, ends, strict=True)}
+
+    @property
+    def obs_shape(self) -> tuple[int]:
+        """The shape of an observation."""
+        return (list(self.layout.values())[-1].stop,)
+
+    def action_space(self, params: EnvParams | None = None) -> Any:
+        """Return the space of actions, of gymnax's class if gymnax is imported."""
+        return spaces.known().Discrete(self.num_actions)
+
+    def observation_space(self, params: EnvParams | None = None) -> Any:
+        """Return the space of observations, of gymnax's class if gymnax is imported."""
+        parts = {"action": UNIT, "new_episode": UNIT, **bounds(self.world)._asdict()}
+        low, high = np.zeros((2, *self.obs_shape), np.float32)
+        for name, where in self.layout.items():
+            low[where], high[where] = parts[name]
+        return spaces.known().Box(low, high, self.obs_shape, jnp.float32)
+
+    def reset(self, key: Array, params: EnvParams | None = None) -> tuple[Array, EnvState]:
+        """Start a new epoch; return its first observation and the state."""
+        self._params(params)
+        return _reset(self, key)
+
+    def reset_env(self, key: Array, params: EnvParams | None = None) -> tuple[Array, EnvState]:
+        """Do what `reset` does."""
+        return self.reset(key, params)
+
+    def next_exposure(self, key: Array, state: EnvState) -> tuple[Array, EnvState]:
+        """Leave the current exposure for the epoch's next one, or after the last for a new epoch.
+
+        Under per="exposure" it takes the place of `reset` as long as the memory is to live.
+        """
+        _require_one_lane(state)
+        return _next_exposure(self, key, state)
+
+    def step(
+        self, key: Array, state: EnvState, action: ArrayLike, params: EnvParams | None = None
+    ) -> tuple[Array, EnvState, Array, Array, Array, Info]:
+        """Take one step; after the last one of an episode, start the next."""
+        return _step(self, key, state, self._action(state, action), self._params(params))
+
+    def step_env(
+        self, key: Array, state: EnvState, action: ArrayLike, params: EnvParams | None = None
+    ) -> tuple[Array, EnvState, Array, Array, Info]:
+        """Take one step and start no new episode: observation, state, reward, terminated, info.
+
+        `is_truncated(state, params)` tells whether it is cut short. A step after the end is refused
+        if the state is known; in compiled code it changes nothing and pays 0.
+        """
+        self._params(params)
+        if not isinstance(state.over, jax.core.Tracer) and np.any(state.over):
+            raise ValueError("the episode is over: call reset, or next_exposure in its epoch")
+        return _step_env(self, key, state, self._action(state, action))
+
+    def get_obs(
+        self, state: EnvState, params: EnvParams | None = None, key: Array | None = None
+    ) -> Array:
+        """Return what an agent sees in `state`."""
+        shown = self.world.observe(state.task, state.task_state)
+        parts = [shown.features, self._context(state)]
+        if self.last_step:
+            last = jax.nn.one_hot(state.action, self.num_actions, dtype=jnp.float32)
+            parts += [last, state.reward[None], (state.step == 0)[None]]
+        return jnp.concatenate([part.astype(jnp.float32) for part in parts])
+
+    def observe(
+        self,
+        key: Array,
+        state: EnvState,
+        action: Array | None = None,
+        params: EnvParams | None = None,
+    ) -> Array:
+        """Do what `get_obs` does; nothing that is seen is left to chance."""
+        return self.get_obs(state)
+
+    def info(self, state: EnvState) -> Info:
+        """Return what `info` says of the observation in `state`; agents never see it."""
+        return {
+            "context": self._context(state),
+            "context_id": state.task.context_id,
+            "exposure": state.task.exposure,
+            "new_episode": state.step == 0,
+        }
+
+    def is_terminated(self, state: EnvState, params: EnvParams | None = None) -> Array:
+        """Tell whether the episode has ended."""
+        return state.over
+
+    def is_truncated(self, state: EnvState, params: EnvParams | None = None) -> Array:
+        """Tell whether the episode is cut short."""
+        return ~state.over & (state.time >= self._params(params).max_steps_in_episode)
+
+    def _context(self, state: EnvState) -> Array:
+        row = self.world.observe(state.task, state.task_state).context
+        return jnp.where(row < 0, 0.0, self.world.contexts(state.task)[row])
+
+    def _params(self, params: EnvParams | None) -> EnvParams:
+        if params is None:
+            return self.default_params
+        if not isinstance(params, EnvParams):
+            raise TypeError(f"params must be None or env.default_params, not {params!r}")
+        return params
+
+    def _action(self, state: EnvState, action: Any) -> Array:
+        """Return the action as an array, if it can be one of this environment's."""
+        _require_one_lane(state)
+        action = action if isinstance(action, Array) else np.asarray(action)
+        if not jnp.issubdtype(action.dtype, jnp.integer):
+            raise TypeError(f"an action is a whole number, not {action.dtype}: cast it to int32")
+        if action.shape:
+            raise ValueError(
+                f"an action is a single number, not an array of shape {action.shape}: for several"
+                " lanes use jax.vmap(env.step)"
+            )
+        known = not isinstance(action, jax.core.Tracer)
+        if known and not 0 <= int(action) < self.num_actions:
+            raise ValueError(f"action {action} is out of range: choose 0 to {self.num_actions - 1}")
+        return action.astype(jnp.int32)
+
+
+def _require_one_lane(state: EnvState) -> None:
+    if state.time.ndim:
+        raise ValueError("the state is of several lanes: use jax.vmap(env.step)")
+
+
+@partial(jax.jit, static_argnums=0)
+def _reset(env: Environment, key: Array) -> tuple[Array, EnvState]:
+    state = new_epoch(env.world, key)
+    return env.get_obs(state), state
+
+
+@partial(jax.jit, static_argnums=0)
+def _next_exposure(env: Environment, key: Array, state: EnvState) -> tuple[Array, EnvState]:
+    move = jnp.where(_last(env, state), NEW_EPOCH, NEXT_EPISODE)
+    state = move_on(env.world, move, key, state)
+    return env.get_obs(state), state
+
+
+@partial(jax.jit, static_argnums=(0, 4))
+def _step(
+    env: Environment, key: Array, state: EnvState, action: Array, params: EnvParams
+) -> tuple[Array, EnvState, Array, Array, Array, Info]:
+    play_key, move_key = jax.random.split(key)
+    played, move = _play(env, play_key, state, action)
+    terminated, truncated = played.state.over, env.is_truncated(played.state, params)
+    ended, final = terminated | truncated, env.get_obs(played.state)
+    exhausted = env.per == "epoch" or _last(env, state)
+    move = jnp.where(ended, jnp.where(exhausted, NEW_EPOCH, NEXT_EPISODE), move)
+    state = move_on(env.world, move, move_key, played.state, keeps_on=env.per == "epoch")
+    observation = env.get_obs(state)
+    info = _info(env, played, state) | {
+        "terminated": terminated,
+        "truncated": truncated,
+        "final_observation": jnp.where(ended, final, observation),
+    }
+    return observation, state, played.reward, terminated, truncated, info
+
+
+@partial(jax.jit, static_argnums=0)
+def _step_env(
+    env: Environment, key: Array, state: EnvState, action: Array
+) -> tuple[Array, EnvState, Array, Array, Info]:
+    play_key, move_key = jax.random.split(key)
+    played, move = _play(env, play_key, state, action)
+    state = played.state
+    if env.per == "epoch":
+        state = move_on(env.world, move, move_key, state, keeps_on=True, within=True)
+    return env.get_obs(state), state, played.reward, state.over, _info(env, played, state)
+
+
+def _play(env: Environment, key: Array, state: EnvState, action: Array) -> tuple[Played, Array]:
+    """Take one step; return also how to move on within the environment's episode."""
+    played = play(env.world, key, state, action)
+    ends = env.per == "exposure" or _last(env, state)
+    move = jnp.where(played.ended & jnp.logical_not(ends), NEXT_EPISODE, STAY)
+    return played._replace(state=played.state._replace(over=played.ended & ends)), move
+
+
+def _last(env: Environment, state: EnvState) -> Array:
+    return state.episode + 1 == env.world.episodes_per_epoch
+
+
+def _info(env: Environment, played: Played, state: EnvState) -> Info:
+    of_step = {
+        "expected_reward": played.expected_reward,
+        "best_expected_reward": played.best_expected_reward,
+    }
+    return of_step | env.info(state)

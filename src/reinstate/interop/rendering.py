@@ -1,0 +1,181 @@
+"""A moment of a world, drawn: one neutral scene, and two ways to show it, pixels and text.
+
+`cells` says what a world looks like, as a grid of cells. Draw a world of your own by registering a
+function for its class:
+
+    @rendering.cells.register
+    def _(world: MyWorld, task, state, action): ...
+"""
+
+from collections.abc import Mapping
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reinstate.interop.lane import LaneState
+from reinstate.tasks.bandits import Bandits
+from reinstate.tasks.base import World
+from reinstate.tasks.compositional import CompositionalBandits
+from reinstate.tasks.two_step import SECOND_STAGE, EpisodicTwoStep
+from reinstate.tasks.water_maze import WaterMaze
+
+SIDE, GAP, STRIP, BAR = 32, 4, 12, 6  # pixels: of cells, of what is between, above and below them
+SHOWN = 32  # characters of a vector, at most
+SHADES = ".:-=+*#"  # from nothing to the largest number of a vector; a barcode is of . and #
+PAPER, CELL, GREY, INK = (255, 255, 255), (234, 238, 242), (110, 119, 129), (36, 41, 47)
+# Okabe and Ito's colours, which colour-blind people can tell apart.
+CHOSEN, BEST, PAID = (0, 114, 178), (0, 158, 115), (230, 159, 0)
+
+
+class Cell(NamedTuple):
+    """A place or a thing to choose."""
+
+    text: str  # what it is called in text; pixels do without
+    chosen: bool = False  # by the last action; in a maze: where the agent is
+    best: bool = False  # what an agent would choose that knew everything
+    vector: np.ndarray | None = None  # the stimulus it shows
+
+
+class Scene(NamedTuple):
+    """What is drawn of a moment."""
+
+    heading: str
+    context: np.ndarray  # (context_size,) what is on show; zeros: nothing
+    cells: list[list[Cell]]  # row by row
+    done: float  # share of the episode
+    reward: float | None  # of the last step, if there was one
+
+
+@singledispatch
+def cells(world: World, task: Any, state: Any, action: int | None) -> list[list[Cell]]:
+    """Lay out a world as rows of cells; `action` is the episode's last one, if there was one."""
+    return [[Cell(str(n), n == action) for n in range(world.num_actions)]]
+
+
+@cells.register
+def _(world: Bandits, task: Any, state: Any, action: int | None) -> list[list[Cell]]:
+    good = int(task.good_arm)
+    return [[Cell(str(arm), arm == action, arm == good) for arm in range(world.num_arms)]]
+
+
+@cells.register
+def _(world: CompositionalBandits, task: Any, state: Any, action: int | None) -> list[list[Cell]]:
+    shown = np.split(np.asarray(world.observe(task, state).features), 2)
+    high_at = int(state.high_at)
+    # Stimuli change places between trials: the last choice was of an arm that showed another one.
+    return [[Cell(str(arm), arm == action, arm == high_at, shown[arm]) for arm in range(2)]]
+
+
+@cells.register
+def _(world: WaterMaze, task: Any, state: Any, action: int | None) -> list[list[Cell]]:
+    here, goal = int(state), int(task.goal)
+
+    def cell(number: int) -> Cell:
+        text = "A" if number == here else "G" if number == goal else "."
+        return Cell(text, number == here, number == goal)
+
+    return [
+        [cell(row * world.width + column) for column in range(world.width)]
+        for row in range(world.height)
+    ]
+
+
+@cells.register
+def _(world: EpisodicTwoStep, task: Any, state: Any, action: int | None) -> list[list[Cell]]:
+    chosen = action if int(state.stage) == SECOND_STAGE else None
+    reached, good = int(state.reached), int(task.good_state)
+    first = [Cell(f"action {n}", n == chosen) for n in range(2)]
+    return [first, [Cell(f"state  {n}", n == reached, n == good) for n in range(2)]]
+
+
+def scene(world: World, state: LaneState, info: Mapping[str, Any]) -> Scene:
+    """Describe where a lane is."""
+    step, length = int(state.step), world.episode_length
+    heading = f"context {info['context_id']}, exposure {info['exposure']}, step {step} of {length}"
+    layout = cells(world, state.task, state.task_state, int(state.action) if step else None)
+    reward = float(state.reward) if int(state.time) else None
+    context = np.asarray(info["context"])
+    return Scene(heading, context if context.size else np.zeros(1), layout, step / length, reward)
+
+
+def text(scene: Scene) -> str:
+    """Write a scene in ASCII characters: [chosen] and best*."""
+    rows = ["  ".join(_cell_text(cell) for cell in row).rstrip() for row in scene.cells]
+    reward = [] if scene.reward is None else [f"reward {scene.reward:g}"]
+    return "\n".join([scene.heading, f"context |{_vector_text(scene.context)}|", *rows, *reward])
+
+
+def _cell_text(cell: Cell) -> str:
+    name = f"[{cell.text}]" if cell.chosen else f" {cell.text} "
+    name += "*" if cell.best else " "
+    return name if cell.vector is None else f"{name}|{_vector_text(cell.vector)}|"
+
+
+def _vector_text(vector: np.ndarray) -> str:
+    parts = np.array_split(_darkness(vector), min(SHOWN, len(vector)))
+    levels = [round(float(part.mean()) * (len(SHADES) - 1)) for part in parts]
+    return "".join(SHADES[level] for level in levels)
+
+
+def _darkness(vector: np.ndarray) -> np.ndarray:
+    """Scale numbers to 0 … 1, from the least one or 0 to the largest one or 0."""
+    least, largest = min(0.0, float(vector.min())), max(0.0, float(vector.max()))
+    return (vector - least) / max(largest - least, 1e-12)
+
+
+def picture(scene: Scene) -> np.ndarray:
+    """Draw a scene, (height, width, 3) bytes.
+
+    The context is a strip on top, a disc is what was chosen, orange if it paid, and a frame what is
+    best. The strip below shows how far the episode is.
+    """
+    paid = bool(scene.reward)
+    rows = [_row([_cell_picture(cell, paid) for cell in row]) for row in scene.cells]
+    width = max(row.shape[1] for row in rows)
+    width = max(width, len(scene.context) + 2 * GAP)
+    inner = width - 2 * GAP
+    done = np.arange(inner) < round(scene.done * inner)
+    below = np.where(done[:, None], PAID if paid else GREY, CELL).astype(np.uint8)
+    strips = (_vector_picture(scene.context, STRIP, inner), np.broadcast_to(below, (BAR, inner, 3)))
+    above, under = (_row([strip]) for strip in strips)
+    return np.concatenate([_widened(part, width) for part in (above, *rows, under, _gap(width))])
+
+
+def _gap(width: int) -> np.ndarray:
+    return np.full((GAP, width, 3), PAPER, np.uint8)
+
+
+def _row(tiles: list[np.ndarray]) -> np.ndarray:
+    """Put tiles beside each other, with gaps around them but for the one below."""
+    between = np.full((tiles[0].shape[0], GAP, 3), PAPER, np.uint8)
+    parts = [part for tile in tiles for part in (between, tile)]
+    row = np.concatenate([*parts, between], axis=1)
+    return np.concatenate([_gap(row.shape[1]), row])
+
+
+def _widened(part: np.ndarray, width: int) -> np.ndarray:
+    left = (width - part.shape[1]) // 2
+    sides = ((0, 0), (left, width - part.shape[1] - left), (0, 0))
+    return np.pad(part, sides, constant_values=PAPER[0])
+
+
+def _cell_picture(cell: Cell, paid: bool) -> np.ndarray:
+    side = SIDE if cell.vector is None else 2 * SIDE  # room for what it shows
+    tile = np.full((side, side, 3), CELL, np.uint8)
+    if cell.vector is not None:
+        tile[:, :] = _vector_picture(cell.vector, side, side)
+    if cell.best:
+        tile[:3], tile[-3:], tile[:, :3], tile[:, -3:] = BEST, BEST, BEST, BEST
+    if cell.chosen:
+        y, x = np.mgrid[:side, :side] - (side - 1) / 2
+        tile[x**2 + y**2 < (SIDE / 4) ** 2] = PAID if paid else CHOSEN
+    return tile
+
+
+def _vector_picture(vector: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Draw a vector as bars from left to right, in several lines if it is long; 1 is dark."""
+    lines = np.array_split(_darkness(vector), -(-len(vector) // width))
+    dark = np.stack([line[np.arange(width) * len(line) // width] for line in lines])
+    dark = dark[np.arange(height) * len(lines) // height, :, None]
+    return np.round(dark * INK + (1 - dark) * CELL).astype(np.uint8)

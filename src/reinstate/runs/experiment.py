@@ -1,0 +1,190 @@
+"""What an experiment is: a world, agents, presets, and the claims it has to bear out."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeVar
+
+from reinstate.analysis.exposures import exposure_scores
+from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores
+from reinstate.analysis.verdicts import Evidence, Region
+from reinstate.errors import UserError, nearest
+from reinstate.evaluation import Condition, Record
+from reinstate.figures.chart import Drawing
+from reinstate.figures.exposures import by_exposure, regret
+from reinstate.figures.learning import training_curves
+from reinstate.figures.numbers import at, numbers
+from reinstate.learner import A2C
+from reinstate.memory import DND
+from reinstate.registry import Registry
+from reinstate.settings import Settings
+from reinstate.tasks.base import World
+
+# A random search over 192 settings of learning rate, its end, discount, both costs and the clipping
+# norm in barcode bandits. Of those within noise of the best for plain L2RL, which is what the paper
+# tuned for, one at which epL2RL learns fast too. An experiment changes what its own search says.
+# results/EXPERIMENT/search.json has where it stands among 64 others.
+LEARNER = A2C(
+    lanes=32,
+    learning_rate=0.01,
+    learning_rate_end=0.0,
+    value_cost=0.5,
+    entropy_cost=0.05,
+    entropy_cost_end=0.0,
+    max_grad_norm=0.3,
+)
+
+Agents = Mapping[str, AgentResults]  # of results.json
+Values = dict[str, Any]  # an optimum, by name: see baselines/optimum.py
+Baselines = Mapping[str, Any]  # Scores by name
+
+
+class Check(NamedTuple):
+    """A claim, tested on seeds."""
+
+    claim: str
+    evidence: Evidence
+    region: Region
+    bound: str  # the region in words
+    section: str = ""  # of the paper, as "4.1"
+    paper: str = ""  # what the paper says; nothing, where the claim is ours
+    tried: str = ""  # to make it hold, where our own runs do not bear it out
+
+    def as_row(self) -> CheckRow:
+        """Return what results.json holds of it; verdicts are added to all rows at once."""
+        value, ci95, *_, seeds = self.evidence
+        return {
+            "claim": self.claim,
+            "value": value,
+            "ci95": ci95,
+            "region": [None if math.isinf(end) else end for end in self.region],
+            "bound": self.bound,
+            "seeds": seeds,
+            "p": self.evidence.p,
+            "section": self.section,
+            "paper": self.paper,
+            "tried": self.tried,
+        }
+
+
+def score_exposures(world: World, record: Record) -> Scores:
+    """Score reward and regret by exposure, which every world can be judged by."""
+    return exposure_scores(record)
+
+
+def no_checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
+    """Check nothing: an experiment without claims."""
+    return []
+
+
+def no_baselines(settings: Settings) -> dict[str, Record]:
+    """Let nobody else play."""
+    return {}
+
+
+def at_exposures(label: str, *path: str) -> Callable[[AgentResults], dict[str, float]]:
+    """Make columns for tables: the mean of a score at the first, second and last exposure."""
+
+    def columns(agent: AgentResults) -> dict[str, float]:
+        means = [math.nan if y is None else y for y in numbers(at(agent, *path, "mean"))]
+        shown = sorted({1, min(2, len(means)), len(means)}) if means else []
+        return {f"{label} at exposure 1" if e == 1 else str(e): means[e - 1] for e in shown}
+
+    return columns
+
+
+regret_columns = at_exposures("regret", "by_exposure", "regret")
+
+Charts = Mapping[str, Callable[[Results], Sequence[Drawing]]]  # file → what is drawn in it
+STANDARD_CHARTS: Charts = {
+    "training-curves": training_curves,
+    "by-exposure": by_exposure,
+    "regret": regret,
+}
+
+
+def usual_settings(task: World) -> Settings[World, DND]:
+    """Return the settings of a task for which nobody has chosen any."""
+    writes = task.episodes_per_epoch * task.writes_per_episode
+    return Settings(task=task, seeds=4, memory=DND(capacity=writes), learner=LEARNER)
+
+
+def plain_experiment(name: str, task: World) -> "Experiment":
+    """Make an experiment of a task that comes without one: the usual agents, and no claims."""
+    return Experiment(name, type(task), presets={"quick": usual_settings(task)})
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """All that the command needs to know of an experiment. A name and a world are enough."""
+
+    name: str
+    world: type[World]
+    title: str = ""
+    section: str = ""  # of the paper
+    summary: str = ""
+    agents: tuple[str, ...] = ("epl2rl", "l2rl", "l2rl-context")  # trained by default
+    presets: Mapping[str, Settings] = field(default_factory=dict)
+    optimum: Callable[[Any], Values] | None = None  # of the task
+    ceiling: str = "with_memory"  # the optimum that no agent with an episodic memory can exceed
+    ceiling_without_memory: str = "without_memory"  # and no other agent
+    lines: Mapping[str, str] = field(default_factory=dict)  # label in figures → the optimum there
+    checks: Callable[[Agents, Values, Baselines], list[Check]] = no_checks
+    baselines: Callable[[Settings], dict[str, Record]] = no_baselines  # other players
+    judge: Callable[[Any, Record], Scores] = score_exposures  # world, record → scores
+    milestones: tuple[float, ...] = ()  # shares of training after which agents are judged as well
+    milestone_scores: Callable[[Scores], dict[str, Any]] = dict  # what is kept of those
+    probes: Callable[[Settings], dict[str, Condition]] | None = None  # of its memory
+    columns: Callable[[AgentResults], dict[str, float]] = regret_columns  # in tables
+    number: str = ".2f"  # how tables write rewards
+    charts: Charts = field(default_factory=lambda: STANDARD_CHARTS)
+
+    def __post_init__(self) -> None:
+        defaults: dict[str, Any] = {
+            "title": self.name.replace("-", " ").capitalize(),
+            "summary": (self.world.__doc__ or "").strip().partition("\n")[0].rstrip("."),
+        }
+        for name, default in defaults.items():
+            if not getattr(self, name):
+                object.__setattr__(self, name, default)
+        if not self.presets:
+            object.__setattr__(self, "presets", {"quick": usual_settings(self.world())})
+
+    def preset(self, name: str) -> Settings:
+        """Look a preset up."""
+        if name not in self.presets:
+            raise UserError(nearest("preset", name, self.presets))
+        return self.presets[name]
+
+
+T = TypeVar("T")
+
+EXPERIMENTS: Registry[Experiment] = Registry("experiment", {})
+TASKS: Registry[type[World]] = Registry("task", {})  # worlds that come without an experiment
+
+
+def find_experiment(name: str) -> Experiment:
+    """Look an experiment up; a task that has none gets one with defaults throughout."""
+    if name in EXPERIMENTS:
+        experiment = _require(Experiment, "experiment", name, EXPERIMENTS[name])
+        return experiment if experiment.name == name else replace(experiment, name=name)
+    if name in TASKS:
+        return Experiment(name, _require(type, "task", name, TASKS[name]))
+    raise UserError(nearest("experiment", name, experiment_names()))
+
+
+def experiment_names() -> list[str]:
+    """List all that `find_experiment` knows."""
+    return list(dict.fromkeys([*EXPERIMENTS, *TASKS]))
+
+
+def experiment_of(world: type[World]) -> Experiment | None:
+    """Find the experiment that is about a world, if any is."""
+    found = (find_experiment(name) for name in experiment_names())
+    return next((experiment for experiment in found if experiment.world is world), None)
+
+
+def _require(kind: type[T], word: str, name: str, thing: object) -> T:
+    if not isinstance(thing, kind):
+        raise UserError(f"{word} {name!r} is registered as {thing!r}, not as a {kind.__name__}")
+    return thing
