@@ -1,15 +1,16 @@
 """The settings that all agents of an experiment share; to and from plain JSON values."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, Generic, TypeVar, cast
 
 from reinstate import rivals  # noqa: F401  (registers them)
 from reinstate.agent import AGENTS, Maker, Network
 from reinstate.errors import LARGEST_COUNT, UserError, brief, one_line, require_positive
 from reinstate.evaluation import Evaluation
+from reinstate.files import convert
 from reinstate.learner import A2C, Learner, Rates
 from reinstate.memory import DND, MEMORIES, Memory
 from reinstate.tasks.base import World
@@ -90,42 +91,36 @@ def to_dict(settings: Any) -> dict[str, Any]:
 
 
 def from_dict(kind: Any, values: Any, where: str = "settings") -> Any:
-    """Make a settings dataclass of untrusted JSON values; a wrong name or type is a UserError."""
-    plain = get_origin(kind) or kind  # Settings[BarcodeBandits, DND] → Settings, whose task is a W
-    types = get_type_hints(plain)
-    meant = dict(zip(getattr(plain, "__parameters__", ()), get_args(kind), strict=True))
-    if not isinstance(values, Mapping):
-        raise UserError(f"{where} must be an object, not {_short(repr(values))}")
-    names = {f.name for f in dataclasses.fields(plain)}
-    for problem, odd in (("unknown", values.keys() - names), ("missing", names - values.keys())):
-        if odd:
-            raise UserError(f"{where} has {problem} fields: {_short(', '.join(sorted(odd)))}")
-    return plain(
-        **{
-            name: _value(meant.get(types[name], types[name]), values[name], f"{where}.{name}")
-            for name in names
-        }
-    )
+    """Make a settings dataclass of untrusted JSON values; fields that are missing have defaults.
+
+    An unknown name or a wrong type is a UserError that says where it stands.
+    """
+    found = convert(kind, values, where)
+    if odd := sorted(map(str, _unknown(values, dataclasses.asdict(found)))):
+        raise UserError(f"{where} has unknown fields: {_short(', '.join(odd))}")
+    return found
+
+
+def _unknown(given: Any, known: Any) -> Iterator[str]:
+    """Name the given values that were not taken over: msgspec passes unknown fields by."""
+    if isinstance(given, Mapping) and isinstance(known, Mapping):
+        yield from given.keys() - known.keys()
+        for name in given.keys() & known.keys():
+            yield from (f"{name}.{inner}" for inner in _unknown(given[name], known[name]))
 
 
 def recorded_settings(world: type[World], values: Any) -> Settings:
     """Make the settings of a recorded run of this world; what came later has its default."""
-    kind, known = _memory_kind(values), completed(world, values)
-    if isinstance(known, dict) and isinstance(known.get("memory"), Mapping):
-        known["memory"] = {n: v for n, v in known["memory"].items() if n != KIND}
-    settings: Settings = from_dict(Settings[world, kind], known)  # type: ignore[valid-type]
+    kind = _memory_kind(values)
+    if isinstance(values, Mapping) and isinstance(memory := values.get("memory"), Mapping):
+        values = {**values, "memory": {n: v for n, v in memory.items() if n != KIND}}
+    settings: Settings = from_dict(Settings[world, kind], values)  # type: ignore[valid-type]
     return settings
 
 
-def completed(world: type[World], values: Any) -> Any:
-    """Add to recorded settings those that came later, at their defaults, which change nothing.
-
-    Whatever else is wrong with them stays as it is, for `from_dict` or a comparison to find.
-    """
-    if not isinstance(values, Mapping):
-        return values
-    kinds = {**get_type_hints(Settings), "task": world, "memory": _memory_kind(values)}
-    return {name: _with_defaults(kinds.get(name), section) for name, section in values.items()}
+def completed(world: type[World], values: Any) -> dict[str, Any]:
+    """Add to recorded settings those that came later, at their defaults, which change nothing."""
+    return to_dict(recorded_settings(world, values))
 
 
 def _memory_kind(values: Any) -> Any:
@@ -139,37 +134,6 @@ def _memory_kind(values: Any) -> Any:
             " install the package that brings it, or import the module that registers it"
         )
     return MEMORIES.find(name)
-
-
-def _with_defaults(kind: Any, section: Any) -> Any:
-    if not (dataclasses.is_dataclass(kind) and isinstance(section, Mapping)):
-        return section
-    hints = get_type_hints(kind)
-    known = {name: _with_defaults(hints.get(name), value) for name, value in section.items()}
-    later = {f.name: _default(f) for f in dataclasses.fields(kind) if f.name not in section}
-    return {**{n: v for n, v in later.items() if v is not dataclasses.MISSING}, **known}
-
-
-def _default(field: dataclasses.Field) -> Any:
-    """Return the default of a field as a plain value, or MISSING."""
-    if field.default_factory is dataclasses.MISSING:
-        return field.default
-    made: Any = field.default_factory()
-    return to_dict(made) if dataclasses.is_dataclass(made) else made
-
-
-def _value(kind: Any, value: Any, where: str) -> Any:
-    if dataclasses.is_dataclass(kind):
-        return from_dict(kind, value, where)
-    if kind is float and type(value) is int:
-        return float(value)
-    if get_origin(kind) is Literal and value not in get_args(kind):
-        raise UserError(
-            f"{where} must be one of {', '.join(get_args(kind))}, not {_short(repr(value))}"
-        )
-    if kind in (int, float, bool, str) and type(value) is not kind:
-        raise UserError(f"{where} must be {kind.__name__}, not {_short(repr(value))}")
-    return value
 
 
 def _short(text: str) -> str:

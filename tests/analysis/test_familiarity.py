@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from reinstate.analysis.documents import checked
 from reinstate.analysis.familiarity import FALSE_ALARMS, area, elimination, familiarity, hit_rates
 from reinstate.analysis.results import Scores
 from reinstate.evaluation import Record
+from reinstate.files import check
 from reinstate.tasks.bandits import BanditTrace, BarcodeBandits
 from reinstate_paper.barcode_bandits import judge
 
@@ -156,4 +156,4 @@ def test_results_hold_them() -> None:
     scores: Any = judge(world, a_record())
     assert scores["elimination"] == elimination(a_record(), 3)
     scores["familiarity"] = familiarity(a_record())
-    assert checked(Scores, scores, "x") == scores  # type: ignore[arg-type]
+    assert check(Scores, scores, "x") == scores  # type: ignore[arg-type]

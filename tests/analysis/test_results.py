@@ -6,41 +6,34 @@ from typing import Any
 
 import pytest
 
-from reinstate.analysis.documents import checked, json_schema
 from reinstate.analysis.results import (
     CheckRow,
     JudgedAgent,
     OverSeeds,
-    Results,
-    Scores,
     read_results,
 )
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.errors import UserError
+from reinstate.files import check
 
 HERE = Path("x.json")
 ONE: Any = {"mean": 1, "ci95": None, "per_seed": [1.0, None, 2], "error": 1.5, "further": "field"}
 
 
 def test_what_fits_is_returned_as_it_is() -> None:
-    assert checked(OverSeeds, ONE, HERE) is ONE
+    assert check(OverSeeds, ONE, HERE) is ONE
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"mean": "high"}, "mean must be numbers, not 'high'"),
-        ({"per_seed": [1.0, True]}, "per_seed must be a list of numbers, in rows of equal length,"),
-        ({"per_seed": [[1.0], [1.0, 2.0]]}, "per_seed must be a list of numbers, in rows of equal"),
-        ({"per_seed": [[1.0], [[1.0]]]}, "per_seed must be a list of numbers, in rows of equal"),
-        ({"per_seed": 1.0}, "per_seed must be a list of numbers, in rows of equal length, not 1.0"),
-        ({"error": []}, "error must be a number, not []"),
-        ({"mean": {"a": 1}}, "mean must be numbers, not {'a': 1}"),
+        ({"per_seed": 1.0}, "per_seed: Expected array, got float"),
+        ({"error": []}, "error: Expected float | null, got array"),
     ],
 )
 def test_what_does_not_is_named(change: dict[str, Any], problem: str) -> None:
     with pytest.raises(UserError) as error:
-        checked(OverSeeds, {**ONE, **change}, HERE)
+        check(OverSeeds, {**ONE, **change}, HERE)
     assert f"x.json does not hold results of this program ({problem}" in str(error.value)
 
 
@@ -62,46 +55,31 @@ SCORES: Any = {"reward": {"mean": 1.0, "ci95": None, "per_seed": [1.0]}}
 
 
 @pytest.mark.parametrize(
-    ("scores", "problem"),
-    [
-        ({"theirs": [{"a": {"per_seed": [[1], 2]}}]}, "theirs[0].a.per_seed must be a list of num"),
-        ({"theirs": {"per_participant": {}}}, "theirs.per_participant must be a list of numbers"),
-    ],
-)
-def test_numbers_over_seeds_are_sound_wherever_they_are(scores: Any, problem: str) -> None:
-    assert checked(Scores, {**SCORES, "theirs": {"per_seed": [[1], [None]]}}, HERE)
-    with pytest.raises(UserError) as error:
-        checked(Scores, {**SCORES, **scores}, HERE)
-    assert f"({problem}" in str(error.value)
-
-
-@pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"mean": [1.0]}, "reward.mean must be a number, not [1.0]"),
-        ({"ci95": [1.0]}, "reward.ci95 must be two numbers, not [1.0]"),
-        ({"per_seed": [[1.0]]}, "reward.per_seed[0] must be a number, not [1.0]"),
+        ({"mean": [1.0]}, "reward.mean: Expected float, got array"),
+        ({"ci95": [1.0]}, "reward.ci95: Expected array of length >= 2"),
+        ({"per_seed": [[1.0]]}, "reward.per_seed[0]: Expected float | null, got array"),
     ],
 )
 def test_the_reward_of_an_agent_that_was_judged_is_one_number(change: Any, problem: str) -> None:
-    assert checked(JudgedAgent, SCORES, HERE)
+    assert check(JudgedAgent, SCORES, HERE)
     with pytest.raises(UserError) as error:
-        checked(JudgedAgent, {"reward": {**SCORES["reward"], **change}}, HERE)
+        check(JudgedAgent, {"reward": {**SCORES["reward"], **change}}, HERE)
     assert f"({problem}" in str(error.value)
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"p": 1.5}, "p must be from 0 to 1, not 1.5"),
-        ({"p": float("nan")}, "p must be from 0 to 1, not nan"),
-        ({"region": [1.0]}, "region must be two numbers, not [1.0]"),
-        ({"ci95": [None, 1.0]}, "ci95[0] must be a number, not None"),
+        ({"p": 1.5}, "p: Expected float <= 1.0"),
+        ({"region": [1.0]}, "region: Expected array of length >= 2"),
+        ({"ci95": [None, 1.0]}, "ci95[0]: Expected float, got null"),
     ],
 )
 def test_a_claim_has_a_sound_p_and_region(change: Any, problem: str) -> None:
     with pytest.raises(UserError) as error:
-        checked(CheckRow, {**CHECK, **change}, HERE)
+        check(CheckRow, {**CHECK, **change}, HERE)
     assert f"({problem}" in str(error.value)
 
 
@@ -110,19 +88,19 @@ def without(document: Any, field: str) -> Any:
 
 
 def test_what_is_missing_is_named() -> None:
-    assert checked(CheckRow, CHECK, HERE) is CHECK
-    with pytest.raises(UserError, match="region is missing"):
-        checked(CheckRow, without(CHECK, "region"), HERE)
-    with pytest.raises(UserError, match="it must be an object, not 3"):
-        checked(CheckRow, 3, HERE)
+    assert check(CheckRow, CHECK, HERE) is CHECK
+    with pytest.raises(UserError, match="missing required field region"):
+        check(CheckRow, without(CHECK, "region"), HERE)
+    with pytest.raises(UserError, match="it: Expected object, got int"):
+        check(CheckRow, 3, HERE)
 
 
 def test_there_are_three_verdicts() -> None:
     for verdict in VERDICTS:
-        assert checked(CheckRow, {**CHECK, "p_holm": None, "verdict": verdict}, HERE)
+        assert check(CheckRow, {**CHECK, "p_holm": None, "verdict": verdict}, HERE)
     with pytest.raises(UserError) as error:
-        checked(CheckRow, {**CHECK, "verdict": "holds"}, HERE)
-    assert "verdict must be supported or contradicted or undecided" in str(error.value)
+        check(CheckRow, {**CHECK, "verdict": "holds"}, HERE)
+    assert "verdict: Invalid enum value 'holds'" in str(error.value)
 
 
 RESULTS: Any = {
@@ -157,25 +135,3 @@ def test_verdicts_of_an_earlier_version_are_to_be_renewed(tmp_path: Path) -> Non
     file.write_text(json.dumps(without(RESULTS, "alarms")))
     with pytest.raises(UserError, match="earlier version"):  # one without claims has none either
         read_results(file)
-
-
-def test_a_document_nested_too_deep_is_refused() -> None:
-    deep: Any = 1.0
-    for _ in range(5000):
-        deep = [deep]
-    with pytest.raises(UserError, match="nested too deep"):
-        checked(OverSeeds, {**ONE, "mean": deep}, HERE)
-
-
-def test_the_schema_is_one_by_the_book() -> None:
-    """The reference implementation takes it, and agrees with our own check."""
-    jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads(json.dumps(json_schema(Results)))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    one = jsonschema.Draft202012Validator(json_schema(OverSeeds))
-    assert one.is_valid(ONE)
-    assert not one.is_valid({**ONE, "mean": "high"}) and not one.is_valid({"mean": 1.0})
-    assert schema["$defs"]["Results"]["required"][:2] == ["version", "commit"]
-    whole = jsonschema.Draft202012Validator(schema)
-    assert whole.is_valid(RESULTS)
-    assert not whole.is_valid({**RESULTS, "checks": [{**CHECK, "verdict": "holds"}]})

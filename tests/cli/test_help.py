@@ -162,12 +162,6 @@ def test_bounds_of_a_large_maze_say_that_they_are_bounds(command: Command) -> No
     assert re.search(r"^without memory at most +\d", said.out, re.MULTILINE)
 
 
-def test_schema(command: Command) -> None:
-    schema = json.loads(command("schema").out)
-    assert schema["$defs"]["Results"]["required"]
-    assert "checks" in schema["$defs"]["Results"]["properties"]
-
-
 def test_watch(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records: list[Record] = []  # played once: compiling is most of it
     play = Evaluator.record

@@ -208,8 +208,8 @@ def rewrite_config(run: Run, **changes: Any) -> None:
         ({"agent": "l2r"}, "unknown agent 'l2r': did you mean l2rl?"),
         ({"agent": None}, "unknown agent 'None'"),
         ({"experiment": "chess"}, "unknown experiment 'chess'"),
-        ({"settings": {}}, "settings has missing fields: evaluation, first_seed"),
-        ({"settings": {**to_dict(TINY), "seeds": "2"}}, "settings.seeds must be int, not '2'"),
+        ({"settings": {}}, "settings: Object missing required field task"),
+        ({"settings": {**to_dict(TINY), "seeds": "2"}}, "settings.seeds: Expected int, got str"),
         ({"settings": {**to_dict(TINY), "seeds": 3}}, "is of another agent or other settings"),
     ],
 )

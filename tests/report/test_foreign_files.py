@@ -93,12 +93,16 @@ def test_whatever_is_wrong_in_a_file_is_a_page_or_one_line(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (("agents", "l2rl", "reward", "mean"), "high", "agents.l2rl.reward.mean must be numbers"),
-        (("agents", "l2rl", "curve"), [], "agents.l2rl.curve must be an object, not []"),
+        (
+            ("agents", "l2rl", "reward", "mean"),
+            "high",
+            "].reward.mean: Expected float, got str",
+        ),
+        (("agents", "l2rl", "curve"), [], "agents[...].curve: Expected object, got array"),
         (("agents",), {}, "holds results of no agent"),
-        (("checks",), [{"claim": "a\nb"}], "checks[0].value is missing"),
-        (("reference_lines",), {"a\nb": "c"}, "reference_lines.a b must be a number"),
-        (("settings",), None, "settings must be an object"),
+        (("checks",), [{"claim": "a\nb"}], "checks[0]: Object missing required field value"),
+        (("reference_lines",), {"a\nb": "c"}, "reference_lines[...]: Expected float, got str"),
+        (("settings",), None, "settings: Expected object, got null"),
     ],
 )
 def test_what_is_wrong_is_named(

@@ -121,8 +121,8 @@ def test_text_of_the_file_stays_text(tmp_path: Path) -> None:
     ("found", "message"),
     [
         ([], "memory-map.json does not hold a memory map"),
-        (MAP | {"panels": 3}, "panels must be"),
-        (changed(context=["<b>"]), "must be a whole number"),
+        (MAP | {"panels": 3}, "panels: Expected array"),
+        (changed(context=["<b>"]), "Expected int"),
         (MAP | {"experiment": "water-maze"}, "memory-map.json is of water-maze: remove it"),
     ],
 )

@@ -121,9 +121,13 @@ def spoil(run: Run, name: str, content: str) -> Path:
         (
             "metrics.jsonl",
             '{"epoch": 1, "seconds": 1, "loss": 3, "right": 1}\n',
-            "([0].steps is missing)",
+            "([0]: Object missing required field steps)",
         ),
-        ("evaluation.json", '{"reward": {"mean": 1, "ci95": null}}', "reward.per_seed is missing"),
+        (
+            "evaluation.json",
+            '{"reward": {"mean": 1, "ci95": null}}',
+            "reward: Object missing required field per_seed",
+        ),
     ],
 )
 def test_broken_runs_are_refused(tmp_path: Path, name: str, content: str, message: str) -> None:

@@ -1,13 +1,14 @@
 """summary.json: what several experiments come to, their claims judged together."""
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reinstate.analysis.documents import json_schema
 from reinstate.analysis.results import Summary
 from reinstate.analysis.verdicts import with_verdicts
+from reinstate.files import check as check_document
 from reinstate_paper.whole_paper import summarise
 from report.recorded import small
 from report.test_claims import check
@@ -67,9 +68,8 @@ def test_totals_count_the_papers_own_claims() -> None:
 
 
 def test_it_holds_what_its_type_says() -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     summary: Any = summarise({"one": made(check("a"), alarms=("too much",))}, COMMAND)
-    jsonschema.validate(summary, json_schema(Summary))
+    assert check_document(Summary, summary, Path("summary.json")) is summary
     agents = summary["experiments"]["one"]["agents"]
     assert [*agents] == ["epl2rl", "l2rl"]
     assert all(agent.keys() == {"reward", "share_of_ceiling"} for agent in agents.values())

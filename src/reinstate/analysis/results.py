@@ -1,25 +1,27 @@
 """What results documents hold: the one place that says so.
 
 `results.json` is a `Results`, `evaluation.json` a `Scores`, `summary.json` a `Summary`. Files may
-come from anywhere, so what is read is checked against these types (`documents.checked`). Fields
+come from anywhere, so what is read is checked against these types (`reinstate.files.check`). Fields
 that a type does not name may be there too: experiments add scores of their own.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, TypedDict, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Required, TypedDict, cast
 
-from reinstate.analysis.documents import (
-    Array,
-    Ends,
-    Numbers,
-    Pair,
-    Probability,
-    checked,
-    read_document,
-)
+from msgspec import Meta
+
 from reinstate.errors import UserError
+from reinstate.files import check, read_document
 
+Numbers = Any  # a number, null where it is not known, or lists of these, however deep
+Pair = Annotated[list[float], Meta(min_length=2, max_length=2)]  # the two ends of an interval
+Ends = Annotated[list[float | None], Meta(min_length=2, max_length=2)]  # null: open
+if TYPE_CHECKING:
+    Array = Any
+else:
+    Array = list[Any]  # of such numbers, or of lists of them, in rows of equal length
+Probability = Annotated[float, Meta(ge=0, le=1)]
 Verdict = Literal["supported", "contradicted", "undecided"]
 
 
@@ -307,4 +309,4 @@ def read_results(path: Path) -> "Results":
             f"{file} was judged by the rules of an earlier version: judge it again with"
             f" reinstate rejudge {file}"
         )
-    return checked(Results, document, file)
+    return check(Results, document, file)

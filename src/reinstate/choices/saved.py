@@ -81,7 +81,7 @@ class _Saved(TypedDict):
     warnings: list[str]
     stay: _Stay
     stay_predicted: NotRequired[_Stay]
-    comparison: NotRequired[dict[str, list[_ByBic] | list[_ByLoo]]]
+    comparison: NotRequired[dict[str, list[dict[str, Any]]]]
     beside: NotRequired["dict[str, _Saved]"]
 
 

@@ -40,7 +40,6 @@ VERBS = {  # each is a class in the module of its name, imported when it is aske
     "example-choices": "write an example of a table for fit-choices",
     "recover-choices": "test fit-choices on agents of known weights",
     "pretrain": "train the embedder of Omniglot's drawings",
-    "schema": "print the JSON Schema of results.json",
 }
 MOVED = {  # flags of earlier versions that are verbs now
     ("fit-choices", "--example"): "reinstate example-choices FILE.csv",

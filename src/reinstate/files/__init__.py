@@ -10,7 +10,15 @@ claims      of many processes, on many machines, one does a piece of work
 
 from reinstate.files.arrays import checksum_of, read_arrays, write_arrays
 from reinstate.files.claims import Claim, beating, claim, claimed, claimed_by, is_claimed
-from reinstate.files.documents import read_json, read_lines, write_document, write_json
+from reinstate.files.documents import (
+    check,
+    convert,
+    read_document,
+    read_json,
+    read_lines,
+    write_document,
+    write_json,
+)
 from reinstate.files.folders import InUse, locked, new_folder, require_empty, require_new
 from reinstate.files.reading import read_bytes
 from reinstate.files.writing import append_line, disk_errors, flush, open_log, write_atomically
@@ -20,10 +28,12 @@ __all__ = [
     "InUse",
     "append_line",
     "beating",
+    "check",
     "checksum_of",
     "claim",
     "claimed",
     "claimed_by",
+    "convert",
     "disk_errors",
     "flush",
     "is_claimed",
@@ -32,6 +42,7 @@ __all__ = [
     "open_log",
     "read_arrays",
     "read_bytes",
+    "read_document",
     "read_json",
     "read_lines",
     "require_empty",

@@ -5,8 +5,9 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from reinstate.errors import Damaged, UserError
@@ -16,6 +17,10 @@ from reinstate.files.writing import write_atomically
 CHECKSUM = "checksum"
 DEEPEST = 64  # lists and objects within each other; ours have a dozen
 LARGEST_LINES = 512_000_000  # bytes of a file of lines: one per epoch
+RESULTS = "hold results of this program"
+REPRODUCED = "name what reinstate reproduce or train left"
+
+T = TypeVar("T")
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -28,6 +33,42 @@ def write_document(path: Path, document: Mapping[str, Any]) -> None:
     """Write results, with a checksum that tells if they were altered since."""
     plain = {name: value for name, value in document.items() if name != CHECKSUM}
     write_json(path, {**plain, CHECKSUM: _checksum(json.loads(json.dumps(plain)))})
+
+
+def read_document(kind: type[T], path: Path, inside: Path | None = None) -> T:
+    """Read a file and check that it holds a document of this kind.
+
+    `inside` is the folder that the user named, if it is not the file: no link may lead out of it.
+    """
+    return check(kind, read_json(path, inside), path)
+
+
+def check(
+    kind: type[T], value: Any, file: Path, does: str = RESULTS, advice: str = REPRODUCED
+) -> T:
+    """Return plain values as they are if they fit a type; a UserError names what does not.
+
+    Its words are that the file does not do what it should (`does`), and what to do about it. Fields
+    that a TypedDict does not name may be there too: experiments add scores of their own.
+    """
+    try:
+        convert(kind, value)
+    except UserError as error:
+        raise UserError(f"{file} does not {does} ({error}): {advice}") from None
+    found: T = value
+    return found
+
+
+def convert(kind: Any, value: Any, where: str = "") -> Any:
+    """Make an object of a type from plain values; a UserError names the first that does not fit."""
+    try:
+        return msgspec.convert(value, kind, dec_hook=lambda _, given: given)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$")
+        name = f"{where}{place.rstrip('`')}".lstrip(".") or "it"
+        raise UserError(f"{name}: {problem.replace('`', '')}") from None
+    except RecursionError:
+        raise UserError(f"{where or 'it'} is nested too deep") from None
 
 
 def read_json(path: Path, inside: Path | None = None) -> Any:
