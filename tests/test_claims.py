@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from reinstate.files import claims
-from reinstate.files.claims import SILENT, Claim, claim, claimed, claimed_by, is_claimed
+from reinstate.sweeps import claims
+from reinstate.sweeps.claims import SILENT, Claim, claim, claimed, claimed_by, is_claimed
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="there, only heartbeats tell")
 

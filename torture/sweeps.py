@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reinstate.files import write_document
-from reinstate.files.folders import is_alive
 from reinstate.runs.provenance import provenance
+from reinstate.sweeps.claims import is_alive
 
 KINDS = (
     "SIGKILL to the sweeper",

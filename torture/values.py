@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from reinstate.files.documents import CHECKSUM, _checksum
+from reinstate.files import CHECKSUM, _checksum
 
 LONG = 100_000  # characters of a very long string
 DEEP = 70  # levels of brackets: more than are read

@@ -44,7 +44,7 @@ class Embedder(NamedTuple):
 def load_embedder_card(path: Path, inside: Path | None = None) -> Embedder:
     """Read a card that may be anybody's."""
     advice = "name a card.json that reinstate pretrain left"
-    found = checked(Tested, read_json(path, inside), path, "describe an embedder", advice)
+    found = checked(Tested, read_json(path), path, "describe an embedder", advice)
     return Embedder(path, found)
 
 

@@ -48,7 +48,7 @@ class Inputs(NamedTuple):
 
 def load_inputs(path: Path, inside: Path | None = None) -> Inputs:
     """Read a document that may be anybody's, of experiments that are known here."""
-    found = checked(Gathered, read_json(path, inside), path, *GATHERED)
+    found = checked(Gathered, read_json(path), path, *GATHERED)
     for name in found["experiments"]:
         find_experiment(name)
     return Inputs(path, found)

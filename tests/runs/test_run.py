@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from reinstate import files
 from reinstate.errors import UserError
 from reinstate.evaluation import Record
-from reinstate.files import read_json, require_empty, writing
+from reinstate.files import read_json, require_empty
 from reinstate.runs import run as runs
 from reinstate.runs.checkpoints import OLD_CHECKPOINT, load_checkpoint
 from reinstate.runs.run import Run, write_record
@@ -162,7 +163,7 @@ def test_a_line_cut_short_or_altered_does_not_count(tmp_path: Path, tail: str) -
 
 
 def test_metrics_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "open", raise_full, raising=False)
+    monkeypatch.setattr(files, "open", raise_full, raising=False)
     with pytest.raises(UserError, match=r"cannot write .*metrics\.jsonl: No space left"):
         Run(tmp_path).append_metrics({"epoch": 1})
 

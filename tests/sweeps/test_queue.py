@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from reinstate.errors import UserError
-from reinstate.files import InUse, claim
+from reinstate.files import InUse
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Reporter
 from reinstate.sweeps import crew as crew_module
 from reinstate.sweeps import worker as worker_module
+from reinstate.sweeps.claims import claim
 from reinstate.sweeps.crew import Supervisor
 from reinstate.sweeps.executors import CRASHED, Crew, Executor, Started
 from reinstate.sweeps.queue import Queue

@@ -299,8 +299,8 @@ def results_file(path: Path) -> tuple[Path, Path | None]:
 
 def read_results(path: Path) -> "Results":
     """Read what `reproduce` left, a file or its folder; older verdicts are to be renewed first."""
-    file, inside = results_file(path)
-    document = read_document(Recorded, file, inside)
+    file, _ = results_file(path)
+    document = read_document(Recorded, file)
     checks = cast(dict[str, Any], document).get("checks")
     rows = checks if isinstance(checks, list) else []
     by_older_rules = any(isinstance(row, Mapping) and "holds" in row for row in rows)

@@ -21,7 +21,6 @@ from scipy import special
 from reinstate.choices.model import Floats, GroupedChoices, Ints
 from reinstate.errors import UserError
 from reinstate.files import disk_errors
-from reinstate.files.elsewhere import import_elsewhere
 
 LARGEST_K = 0.7
 AT_ONCE = 4_000_000  # log-likelihoods in memory at a time
@@ -86,7 +85,7 @@ def require_arviz() -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it announces its next version to whoever imports it
             importlib.import_module("h5netcdf")
-            arviz = import_elsewhere("arviz")
+            arviz = importlib.import_module("arviz")
         if not hasattr(arviz, "InferenceData"):
             raise ImportError(f"version {arviz.__version__} works otherwise; 0.22 or 0.23 will do")
     except (ImportError, AttributeError) as error:  # absent, or not for what else is installed

@@ -21,7 +21,7 @@ import numpy as np
 from reinstate.choices.columns import PARQUET, Column, Columns, Problems, Raw
 from reinstate.choices.model import Ints
 from reinstate.errors import UserError, one_line
-from reinstate.files.reading import require_regular
+from reinstate.files import require_regular
 
 CHUNK = 500  # rows at a time: more set off the garbage collector, which took most of the time
 MOST_ROWS = 2_000_000  # of a file: several times the largest published study, in two gigabytes
@@ -59,16 +59,6 @@ def read_columns(source: Any, wanted: Collection[str]) -> Raw:
     return Columns(known, columns), Problems(lambda row: f"row {row + 1}", rows)
 
 
-def _require_file(path: Path) -> None:
-    """Refuse what is no regular file (a pipe would never end) or too large to be a table."""
-    try:
-        require_regular(path, os.stat(path), LARGEST_TABLE)
-    except FileNotFoundError:
-        raise UserError(f"{path} cannot be read: no such file") from None
-    except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
-        raise UserError(f"{path} cannot be read: {error}") from None
-
-
 def _too_large(path: Path, found: str) -> UserError:
     most = f"{LARGEST_TABLE / 1e6:,.0f} MB and {MOST_ROWS:,} rows"
     return UserError(f"{path} has {found}, and a table may have {most}: split it by participants")
@@ -96,7 +86,7 @@ def _encode_values(name: str, values: Any) -> Column:
 
 
 def _read_csv(path: Path, wanted: Collection[str]) -> Raw:
-    _require_file(path)
+    require_regular(path, LARGEST_TABLE)
     try:
         opened: Any = gzip.open if path.suffix == ".gz" else open
         with opened(path, "rt", newline="", encoding="utf-8-sig") as file:
@@ -180,7 +170,7 @@ def _read_parquet(path: Path, wanted: Collection[str]) -> Raw:
         raise UserError(
             f"{path}: reading Parquet needs pyarrow: pip install 'reinstate[parquet]'"
         ) from None
-    _require_file(path)
+    require_regular(path, LARGEST_TABLE)
     try:
         metadata = parquet.read_metadata(path)
         schema, rows = metadata.schema.to_arrow_schema(), metadata.num_rows

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from reinstate.errors import printable
-from reinstate.files.elsewhere import import_elsewhere
+import matplotlib
+from matplotlib import figure
 
-matplotlib = import_elsewhere("matplotlib")
-from matplotlib import figure  # noqa: E402  (after the import above, which is the first)
+from reinstate.errors import printable
 
 # The same bytes every time, and text as text: fonts are embedded whole, as TrueType.
-SAVED = {"svg.hashsalt": "reinstate", "svg.fonttype": "none", "pdf.fonttype": 42}
+SAVED: dict[Any, Any] = {"svg.hashsalt": "reinstate", "svg.fonttype": "none", "pdf.fonttype": 42}
 
 PLACES = re.compile(rb' (?:d|x|y)="[^"]*"')  # attributes of an SVG that say where things are
 

@@ -10,7 +10,6 @@ and as metadata, under `reinstate-cell-1`, the order of the gates in both: "i f 
 own cell.
 """
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -18,9 +17,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from reinstate.errors import UserError, one_line
-from reinstate.files import write_arrays
-from reinstate.files.arrays import LARGEST_ARRAYS
-from reinstate.files.reading import require_regular
+from reinstate.files import LARGEST_ARRAYS, require_regular, write_arrays
 
 if TYPE_CHECKING:
     import reinstate.cell
@@ -83,8 +80,8 @@ def make_cell(weights: Weights) -> "reinstate.cell.EpisodicLSTMCell":
 
 def read_weights(path: str | Path, framework: Literal["numpy", "pt"]) -> Weights:
     """Read a cell's file into arrays of NumPy or PyTorch, if they can be a cell's."""
+    require_regular(Path(path), LARGEST_ARRAYS)  # a pipe would be waited for
     try:
-        require_regular(Path(path), os.stat(path), LARGEST_ARRAYS)  # a pipe would be waited for
         with safe_open(path, framework) as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             order = (file.metadata() or {}).get(FORMAT)

@@ -90,5 +90,5 @@ def _cards(folder: Path) -> Iterator[Path]:
     """Yield the cards of embedders among a folder's files."""
     files = [each for each in _within(folder) if each.suffix == ".json" and each.is_file()]
     for path in files[:MOST_FILES]:
-        if path.stat().st_size <= LARGEST_CARD and _is_card(read_json(path, folder)):
+        if path.stat().st_size <= LARGEST_CARD and _is_card(read_json(path)):
             yield path

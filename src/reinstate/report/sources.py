@@ -69,7 +69,7 @@ def load_results(path: Path) -> Document:
             f"{path} holds neither results.json nor a run: name a folder that reinstate reproduce"
             " or train left"
         )
-    found = read_json(file, inside)
+    found = read_json(file)
     if isinstance(name := at(found, "experiment"), str):
         find_experiment(name)  # first: of a future experiment, other fields may differ too
     results = read_results(path)
@@ -86,7 +86,7 @@ def _memory_map(folder: Path | None, experiment: Experiment) -> RecordedMap | No
     """Read the memory map in a folder of results, if there is one."""
     if folder is None or not (folder / MAP).exists():
         return None
-    found = checked(RecordedMap, read_json(folder / MAP, folder), folder / MAP, *MAPPED)
+    found = checked(RecordedMap, read_json(folder / MAP), folder / MAP, *MAPPED)
     if found["experiment"] != experiment.name:
         raise UserError(f"{folder / MAP} is of {found['experiment']}: remove it")
     return found
@@ -137,12 +137,12 @@ def _read_run(path: Path, opened: Opened) -> tuple[AgentResults, dict[str, Any]]
     if isinstance(remembers := getattr(AGENTS.get(opened.agent), "remembers", None), bool):
         scores["remembers"] = remembers
     if run.evaluation_path.exists():
-        scores |= checked(Scores, read_json(run.evaluation_path, path), run.evaluation_path)
+        scores |= checked(Scores, read_json(run.evaluation_path), run.evaluation_path)
     if metrics:
         scores["curve"] = curve_of(metrics, settings.task.episodes_per_epoch)
     if not (metrics or "reward" in scores):
         raise UserError(f"{path} has nothing to show yet: train it first")
-    saved = read_json(path / "config.json", path)
+    saved = read_json(path / "config.json")
     facts = {name: saved.get(name) for name in ("date", "version", "commit", "jax")}
     seconds = {"train": sum(row["seconds"] for row in metrics)}
     return scores, {**facts, "run": path.name, "seconds": seconds}

@@ -15,8 +15,7 @@ import jax
 import numpy as np
 
 from reinstate.errors import Damaged, UserError
-from reinstate.files import checksum_of, read_arrays, write_arrays
-from reinstate.files.documents import parse
+from reinstate.files import checksum_of, parse, read_arrays, write_arrays
 
 CHECKPOINT = "reinstate-checkpoint-2"
 WEIGHTS = "reinstate-weights-2"

@@ -197,7 +197,7 @@ def save_fit(document: ChoiceFit, out: Path, label: str = "participants") -> Non
 def read_fit(path: str | Path) -> ChoiceFit:
     """Read the fit.json of a folder, or a file of that kind."""
     file = Path(path) / "fit.json" if Path(path).is_dir() else Path(path)
-    document = read_json(file, Path(path) if Path(path).is_dir() else None)
+    document = read_json(file)
     if not isinstance(document, dict) or not {"model", "data", "group", "stay"} <= document.keys():
         raise UserError(f"{file} is no fit of choices: name what reinstate fit-choices left")
     return checked_fit(document, file)

@@ -75,8 +75,8 @@ def judged(rows: Rows) -> list[CheckRow]:
 
 def _of_results(path: Path) -> _Source:
     """Read what `reproduce` left."""
-    file, inside = results_file(path)
-    found = read_document(Recorded, file, inside)
+    file, _ = results_file(path)
+    found = read_document(Recorded, file)
     checked(dict[str, JudgedAgent], found["agents"], file)
     settings = completed(find_experiment(found["experiment"]).world, found["settings"])
     agents = {
@@ -91,7 +91,7 @@ def _of_run(path: Path) -> _Source:
     experiment, agent, own = open_run(path)
     settings, saved = to_dict(own), Run(path).read_saved()
     same = (n for n, p in experiment.presets.items() if not differences(to_dict(p), settings))
-    verdict = read_document(JudgedAgent, Run(path).evaluation_path, path)
+    verdict = read_document(JudgedAgent, Run(path).evaluation_path)
     scored = _scored(verdict, None, saved.get("commit"), None)
     return _Source(experiment.name, next(same, "own"), settings, {agent: scored}, {})
 

@@ -40,8 +40,8 @@ def rejudge_file(path: Path) -> Mapping[str, Any]:
 
     A file of any other name is rewritten alone: figures have the names of a reproduction's.
     """
-    file, inside = results_file(path)
-    document: Any = read_json(file, inside)
+    file, _ = results_file(path)
+    document: Any = read_json(file)
     if isinstance(document, dict) and "totals" in document:
         raise UserError(
             f"{file} only sums other results up: rejudge those, and make it again with"

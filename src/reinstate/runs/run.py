@@ -77,7 +77,7 @@ class Run:
         if not self.exists:
             raise UserError(f"{self.path} holds no run: it has no config.json")
         path = self.path / "config.json"
-        saved = read_json(path, inside=self.path)
+        saved = read_json(path)
         if not isinstance(saved, dict) or not isinstance(saved.get("config"), dict):
             raise UserError(f"{path} is not the config of a run")
         version = saved.setdefault("format", 1)
@@ -105,7 +105,7 @@ class Run:
         """Read the rows of epochs up to one; what is no row, such as half of one, is left out."""
         if not self.metrics_path.exists():
             return []
-        found = read_lines(self.metrics_path, inside=self.path)
+        found = read_lines(self.metrics_path)
         return [row for row in found if is_row(row) and row["epoch"] <= up_to]
 
     def write_metrics(self, rows: Sequence[Row]) -> None:

@@ -17,7 +17,6 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from reinstate.errors import UserError, require_choices, require_not_negative, require_positive
-from reinstate.files import open_log
 from reinstate.sweeps.worker import STOPPED
 
 CRASHED = -1
@@ -95,7 +94,8 @@ class Executor(ABC):
 
 def spawn(words: Sequence[str], log: Path) -> "subprocess.Popen[bytes]":
     """Start a worker here, in a session of its own: Ctrl-C is for who started it."""
-    with open_log(log) as file:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "ab") as file:
         return subprocess.Popen(
             [sys.executable, "-m", *words],
             stdin=subprocess.PIPE,  # it stops when this end is closed

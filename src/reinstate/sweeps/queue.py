@@ -1,6 +1,6 @@
 """Jobs in a folder that many workers share, on this machine or on others.
 
-    FOLDER/jobs/NAME.0.claim   somebody has it now (`reinstate.files.claims`)
+    FOLDER/jobs/NAME.0.claim   somebody has it now (`reinstate.sweeps.claims`)
     FOLDER/jobs/NAME.json      what came of it: a result, or how often it failed, and why
 
 A result is written by the one who has the claim, before the claim is given back, and is never
@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from reinstate.analysis.documents import checked
-from reinstate.files import Claim, claim, claimed, claimed_by, is_claimed, read_json, write_document
+from reinstate.files import read_json, write_document
+from reinstate.sweeps.claims import Claim, claim, claimed, claimed_by, is_claimed
 
 NOT_OURS = "tell what came of a job of this program", "remove it, and its job is done again"
 
@@ -44,7 +45,7 @@ class Queue:
         path = self.jobs / f"{name}.json"
         if not path.exists():
             return NOTHING
-        found = checked(Outcome, read_json(path, self.jobs), path, *NOT_OURS)
+        found = checked(Outcome, read_json(path), path, *NOT_OURS)
         if found["done"]:
             self._done[name] = found
         return found

@@ -46,7 +46,7 @@ def do_run(job: Job, folder: Path, reporter: Reporter) -> dict[str, Any]:
 def _judged(evaluator: Evaluator, run: Run, trained: Trained) -> Scores:
     """Judge a run, unless that was done before."""
     if run.evaluation_path.exists():
-        return checked(Scores, read_json(run.evaluation_path, run.path), run.evaluation_path)
+        return checked(Scores, read_json(run.evaluation_path), run.evaluation_path)
     verdict = evaluator.judge_run(run, trained.state)
     write_document(run.evaluation_path, {**verdict})
     return verdict

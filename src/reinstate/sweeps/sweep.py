@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypedDict
 from reinstate.analysis.documents import checked
 from reinstate.errors import UserError
 from reinstate.files import InUse, locked, read_json, require_empty, write_document
-from reinstate.files.folders import sweep as tidy
+from reinstate.files import sweep as tidy
 from reinstate.report import require_report, write_page
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.progress import Reporter
@@ -99,7 +99,7 @@ def gather(
 def read_jobs(folder: Path) -> list[Job]:
     """Read the runs of the sweep in a folder."""
     path = folder / FILE
-    found = checked(SweepDocument, read_json(path, folder), path, *OURS)
+    found = checked(SweepDocument, read_json(path), path, *OURS)
     return [Job(**{name: job[name] for name in Job._fields}) for job in found["jobs"]]  # type: ignore[literal-required]
 
 

@@ -17,8 +17,9 @@ from types import FrameType
 from typing import Any
 
 from reinstate.errors import UserError, one_line
-from reinstate.files import InUse, beating
+from reinstate.files import InUse
 from reinstate.runs.progress import Reporter
+from reinstate.sweeps.claims import beating
 from reinstate.sweeps.queue import Queue
 
 STOPPED = 130  # exit status of one that was told to stop

@@ -112,7 +112,7 @@ def _scores(result: Mapping[str, Any]) -> Scores:
 
 def _read(folder: Path) -> RoundsDocument:
     path = folder / FILE
-    return checked(RoundsDocument, read_json(path, folder), path, *OURS)
+    return checked(RoundsDocument, read_json(path), path, *OURS)
 
 
 def open_queue(folder: Path, retries: int) -> tuple[Queue, Do]:

@@ -167,7 +167,7 @@ def earlier(out: Path, wanted: Mapping[str, Any], rows: str) -> dict[str, Any] |
         if not (out / ROUNDS).exists():  # of a call that was ended in its first round
             require_empty(out, "it holds no search; choose another --out")
         return None
-    found = read_json(path, out)
+    found = read_json(path)
     if not isinstance(found, dict) or not isinstance(found.get(rows), list):
         raise UserError(f"{path} is not of this kind of search: choose another --out")
     if rows == "studied":

@@ -128,7 +128,7 @@ def enter(
     settings = plan.settings_for(event, agent)
     done = folder / DONE
     if done.exists():
-        entry = checked(Entry, read_json(done, folder), done, *OURS)
+        entry = checked(Entry, read_json(done), done, *OURS)
         require_same(folder, _untuned(entry["settings"]), _untuned(to_dict(settings)))
         return entry
     began = time.monotonic()

@@ -46,7 +46,7 @@ class Tuning:
         self.trials: list[Trial] = []
         self.seconds = 0.0
         if path.exists():
-            found = checked(Document, read_json(path, path.parent), path, *OURS)
+            found = checked(Document, read_json(path), path, *OURS)
             require_same(path.parent, found["settings"], to_dict(batch.settings))
             self.trials, self.seconds = found["trials"], found["seconds"]
 

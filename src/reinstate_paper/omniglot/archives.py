@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from reinstate.errors import UserError, one_line
-from reinstate.files.reading import require_regular
+from reinstate.files import require_regular
 
 VARIABLE = "REINSTATE_OMNIGLOT"
 DRAWERS = 20  # people who drew each character once
@@ -146,7 +146,7 @@ def _read_zip(path: Path, archive: Archive) -> dict[str, bytes]:
     pattern = re.compile(f"(?:{folder}/)?({archive.pattern})")
     files: dict[str, bytes] = {}
     try:
-        require_regular(path, os.stat(path), LARGEST_ARCHIVE)
+        require_regular(path, LARGEST_ARCHIVE)
         with zipfile.ZipFile(path) as zipped:
             for entry in zipped.infolist():
                 match = pattern.fullmatch(entry.filename)

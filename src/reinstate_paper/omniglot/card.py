@@ -45,7 +45,7 @@ class Card(Tested):
 def read_card(path: Path) -> Card:
     """Read a card that may be anybody's."""
     advice = "delete it, and the same command with --resume makes it again"
-    return checked(Card, read_json(path, path.parent), path, "describe an embedder", advice)
+    return checked(Card, read_json(path), path, "describe an embedder", advice)
 
 
 def rule_in_words(rule: str) -> str:

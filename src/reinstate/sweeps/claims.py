@@ -22,9 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reinstate.errors import UserError
-from reinstate.files.folders import beside, is_alive
-from reinstate.files.reading import read_bytes
-from reinstate.files.writing import disk_errors
+from reinstate.files import disk_errors, read_bytes
 
 BEAT = 15.0  # seconds between heartbeats
 SILENT = 180.0  # seconds after which an owner on another machine counts as dead
@@ -240,3 +238,21 @@ def _born(pid: int) -> str | None:
     except (OSError, ValueError):
         return None
     return None if state in "ZX" else fields[18]
+
+
+def beside(path: Path) -> Path:
+    """Name the temporary file under which this process writes a file."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether there is a process of this number; where asking would stop it, say yes."""
+    if os.name == "nt":
+        return True  # asking would stop it
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        pass
+    return True
