@@ -5,6 +5,7 @@ fuzz       damaged and hostile files, for everything that reads one
 settings   random settings with extremes, of every experiment
 sweeps     a sweep of many runs, killed again and again: each is done, and done once
 long_runs  thousands of epochs: memory, file handles, time left
+mistakes   deliberate mistakes in the code itself: do the tests notice? (not in `make torture`)
 
 None of it is part of the tests, which do a minute's worth of the same. Each is a command of its
 own, `PYTHONPATH=tests python -m torture.NAME --help`, and leaves a record in results/torture.
