@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from report import axe
-from report.chromium import BROWSER, Browser, Page
+from page import axe
+from page.chromium import BROWSER, Browser, Page
 
 BUILT = Path(__file__).parents[1] / "docs" / "_build"
 

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
+from page.recorded import places, small
 from reinstate import devices, registry
 from reinstate.agent import AGENTS
 from reinstate.analysis.results import read_results
@@ -28,9 +29,9 @@ from reinstate.cli import parse
 from reinstate.cli.list import List
 from reinstate.errors import UserError
 from reinstate.figures.exposures import gates
+from reinstate.figures.page import load, page_of
 from reinstate.files import read_json, write_json
 from reinstate.interop.exchange import load_cell
-from reinstate.report import load, page_of
 from reinstate.runs.checkpoints import load_checkpoint, write_checkpoint
 from reinstate.runs.choice_fits import FittedChoices, fit_choices, read_design, read_fit
 from reinstate.runs.gather import gather_inputs
@@ -41,7 +42,6 @@ from reinstate.tuning.ranges import Ranges
 from reinstate_paper.omniglot import embedder
 from reinstate_paper.omniglot.embedder import packaged_file
 from reinstate_paper.omniglot.pretraining import read_card
-from report.recorded import places, small
 from tiny import TINY
 
 LONG = 100_000

@@ -14,12 +14,14 @@ SOURCE = Path(reinstate.__file__).parent
 ROOMS = """
 errors registry files draws processes tasks memory cell through_time agent
 rivals rollout recompute learner evaluation settings devices baselines analysis choices figures
-runs interop report sweeps tuning bench cli __init__ __main__
+runs interop page sweeps tuning bench cli __init__ __main__
 """.split()  # noqa: SIM905
 
 
 def room_of(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    """Name the room of a module; the page shows runs, which draw figures, so it is its own."""
+    inner, *rest = path.relative_to(SOURCE).with_suffix("").parts
+    return "page" if (inner, *rest[:1]) == ("figures", "page") else inner
 
 
 def imported_rooms(path: Path, source: str | None = None) -> Iterator[str]:
@@ -33,7 +35,10 @@ def imported_rooms(path: Path, source: str | None = None) -> Iterator[str]:
             names = [node.module or ""]
         else:
             continue
-        yield from (name.split(".")[1] for name in names if name.startswith("reinstate."))
+        own = (
+            SOURCE.joinpath(*name.split(".")[1:]) for name in names if name.startswith("reinstate.")
+        )
+        yield from map(room_of, own)
 
 
 def imports_of_the_study(path: Path) -> bool:
@@ -76,8 +81,8 @@ TANGLED = {
     "cli/figure.py",
     "cli/reproduce.py",
     "cli/rivals.py",
-    "report/finding.py",
-    "report/others.py",
+    "figures/page/finding.py",
+    "figures/page/others.py",
     "runs/gather.py",
     "runs/rejudge.py",
     "runs/reproduce.py",

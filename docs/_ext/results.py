@@ -10,8 +10,8 @@ from docutils import nodes  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 
 import recorded
-from reinstate.report import write_page
-from reinstate.report.play import write_play
+from reinstate.figures.page import write_page
+from reinstate.figures.page.play import write_play
 
 INLINE = "cell.svg"  # its lines have the colour of the text around them
 

@@ -11,9 +11,9 @@ from reinstate.analysis.intervals import NORMAL
 from reinstate.figures.chart import Chart, Interval, Series
 from reinstate.figures.markup import Markup, tag
 from reinstate.figures.numbers import at, finite
+from reinstate.figures.page.sources import Origin
 from reinstate.figures.style import COLOURS, GREY, SPARE
 from reinstate.files import read_json
-from reinstate.report.sources import Origin
 from reinstate_paper.omniglot.card import FewShot, OneShotRuns, Tested
 
 HEADING = "The embedder of drawings"

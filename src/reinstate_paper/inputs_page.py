@@ -12,9 +12,9 @@ from reinstate.analysis.verdicts import with_verdicts
 from reinstate.figures.chart import Chart, Line, Series, Values, sharing_y
 from reinstate.figures.markup import ABSENT, Markup, folded, row, table, tag
 from reinstate.figures.numbers import MOST_SEEDS, finite, is_known, numbers
+from reinstate.figures.page.scores import labelled, reward_of
 from reinstate.figures.style import COLOURS, LABELS, SPARE
 from reinstate.files import read_json
-from reinstate.report.scores import labelled, reward_of
 from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.gather import Gathered
 from reinstate_paper.memory_as_input import Row, Rows, best_without

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, cast
 from reinstate.analysis.results import Results, Summary, SummaryPart
 from reinstate.analysis.verdicts import count_verdicts, in_words, with_verdicts
 from reinstate.errors import UserError
+from reinstate.figures.page import require_report, write_page
+from reinstate.figures.page.replaceable import require_replaceable
 from reinstate.files import locked, write_document
-from reinstate.report import require_report, write_page
-from reinstate.report.replaceable import require_replaceable
 from reinstate.runs import size
 from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.progress import Reporter

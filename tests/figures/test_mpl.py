@@ -160,7 +160,7 @@ def test_a_maze_without_pairs_says_so() -> None:
 
 def test_the_command_starts_without_matplotlib() -> None:
     code = (
-        "import sys, reinstate.cli, reinstate.runs.experiment, reinstate.report;"
+        "import sys, reinstate.cli, reinstate.runs.experiment, reinstate.figures.page;"
         " print(sorted({m.split('.')[0] for m in sys.modules}))"
     )
     done = subprocess.run(

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from page.reading import Element, read
 from reinstate.figures.chart import Chart, Line, Series
 from reinstate.figures.svg import describe, draw, figure
-from report.reading import Element, read
 
 POINTS = Series("a", "#0072B2", [0, 1], [1.0, 3.0], [(0.5, 1.5), None], [[0.9, 2.0], [1.1, 4.0]])
 

@@ -11,8 +11,8 @@ from reinstate.cli.parsing import Verb
 from reinstate.cli.shared import shown
 from reinstate.cli.tables import say
 from reinstate.errors import UserError
+from reinstate.figures.page.sources import load_results
 from reinstate.figures.writing import require_kind, require_replaceable, save_figure
-from reinstate.report.sources import load_results
 from reinstate_paper.composing import WIDTHS, compose
 from reinstate_paper.figures import FIGURES, panels_of
 

@@ -14,10 +14,10 @@ from reinstate.cli.tables import say
 from reinstate.errors import UserError, require_positive
 from reinstate.figures import memory_map as states
 from reinstate.figures import unit_gates as by_unit
+from reinstate.figures.page.sources import MAP
 from reinstate.figures.style import label
 from reinstate.figures.writing import require_kind
 from reinstate.files import require_new, write_document
-from reinstate.report.sources import MAP
 from reinstate.runs import size
 from reinstate.runs.experiment import Experiment
 from reinstate.runs.judge import Evaluator

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from reinstate.cli.parsing import Verb
 from reinstate.cli.shared import shown
 from reinstate.cli.tables import say
-from reinstate.report.play import write_play
+from reinstate.figures.page.play import write_play
 
 
 @dataclass(frozen=True, kw_only=True)

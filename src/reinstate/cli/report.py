@@ -6,7 +6,7 @@ from typing import Any
 
 from reinstate.cli.shared import OnResults
 from reinstate.cli.tables import say
-from reinstate.report import write_page
+from reinstate.figures.page import write_page
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,8 +19,8 @@ from reinstate.cli.tables import (
     say,
 )
 from reinstate.errors import UserError
+from reinstate.figures.page import require_report, write_page
 from reinstate.files import locked
-from reinstate.report import require_report, write_page
 from reinstate.runs import size
 from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.progress import Reporter

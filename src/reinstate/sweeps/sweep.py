@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, TypedDict
 
 from reinstate.analysis.documents import checked
 from reinstate.errors import UserError
+from reinstate.figures.page import require_report, write_page
 from reinstate.files import InUse, locked, read_json, require_empty, write_document
 from reinstate.files import sweep as tidy
-from reinstate.report import require_report, write_page
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance, today

@@ -1,0 +1,72 @@
+"""Recorded results that tests of the page start from."""
+
+import copy
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from page.reading import read
+from reinstate.errors import UserError
+from reinstate.figures.page import load, page_of
+from reinstate.files import read_json
+
+EVIL = "<script>alert('&amp;\"')</script>"
+
+RESULTS = Path(__file__).parents[2] / "results"
+COMPOSITIONAL = read_json(RESULTS / "compositional-bandits/results.json")
+BARCODES = read_json(RESULTS / "barcode-bandits/results.json")
+
+
+def short(document: Any) -> Any:
+    """Cut every list to its first entries: a page of it is made in no time."""
+    if isinstance(document, dict):
+        return {name: short(each) for name, each in document.items()}
+    return [short(each) for each in document[:5]] if isinstance(document, list) else document
+
+
+def small() -> dict[str, Any]:
+    """The beginning of recorded results, of two agents and two baselines."""
+    results: dict[str, Any] = short(BARCODES)
+    results["agents"] = {name: results["agents"][name] for name in ("epl2rl", "l2rl")}
+    names = ("gittins", "gittins with memory")
+    results["baselines"] = {name: results["baselines"][name] for name in names}
+    return results
+
+
+def broken_pages(
+    folder: Path, document: dict[str, Any], paths: Sequence[tuple[Any, ...]], odd: Sequence[Any]
+) -> dict[str, int]:
+    """Put something odd at each of these places: what comes of it is a page or a single line."""
+    draw = random.Random(0)
+    outcomes = {"page": 0, "refused": 0}
+    for path in paths:
+        broken = here = copy.deepcopy(document)
+        for name in path[:-1]:
+            here = here[name]
+        here[path[-1]] = draw.choice(odd)
+        try:
+            written = page_from(folder, broken)
+            read(written)
+            assert EVIL not in written
+            outcomes["page"] += 1
+        except UserError as error:
+            assert "\n" not in str(error)
+            outcomes["refused"] += 1
+    return outcomes
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something could be wrong in a document; of lists, only the first entries."""
+    yield path
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from places(each, (*path, name))
+    elif isinstance(value, list) and value:
+        yield from places(value[0], (*path, 0))
+
+
+def page_from(folder: Path, results: Any) -> str:
+    (folder / "results.json").write_text(json.dumps(results))
+    return page_of(load([folder]))

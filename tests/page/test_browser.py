@@ -1,0 +1,182 @@
+"""The page in a browser that nobody watches: it opens, logs no error, and its charts answer."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from page import axe
+from page.chromium import Browser, Page
+from page.recorded import RESULTS
+from reinstate.figures.markup import with_bounds
+from reinstate.figures.page import load, page_of, write_page
+from reinstate.figures.style import DARK, LABELS, LIGHT
+from reinstate.files import read_json
+
+SCHEMES = {"dark": DARK, "light": LIGHT}
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    out = tmp_path_factory.mktemp("page") / "report.html"
+    write_page([RESULTS], out)
+    return out.as_uri()
+
+
+@pytest.fixture(scope="module")
+def shown(browser: Browser, address: str) -> Page:
+    """The page as a reader opens it; tests may change its window, but not what is in it."""
+    page = Page(browser)
+    page.open(address)
+    return page
+
+
+def test_charts_answer_to_pointer_keys_and_buttons(browser: Browser, address: str) -> None:
+    page = Page(browser)
+    page.open(f"{address}#selftest")
+    assert page.log == []
+    told: list[dict[str, Any]] = json.loads(page.value("selftest.textContent"))
+    found = {each["id"]: each for each in told}
+    count = "document.querySelectorAll('figure.{}').length"
+    kinds = [page.value(count.format(kind)) for kind in ("chart", "replay", "map")]
+    assert len(found) == sum(kinds) and kinds[0] > 8 and min(kinds) > 0
+    assert all(each["works"] for each in found.values()), found
+    # One tip for all series: where, what, then a line for each, in the order of height.
+    results = read_json(RESULTS / "barcode-bandits/results.json")
+    where, what, *lines = found["barcode-bandits-chart-2"]["first"].split("\n")
+    assert (where, what) == ("exposure to the context: 1", "regret per episode")
+    for name, agent in results["agents"].items():
+        regret = agent["by_exposure"]["regret"]
+        said = with_bounds(regret["mean"][0], regret["ci95"][0])
+        assert f"{LABELS[name]}: {said}" in lines
+    assert len(lines) == len(results["agents"]) + 3  # and three algorithms
+    assert found["replay-water-maze-1"]["said"].endswith(" of 16")
+    kept = read_json(RESULTS / "water-maze/memory-map.json")
+    map_ = found["water-maze-map"]
+    assert map_["found"] == len(kept["panels"])  # the same context after every exposure
+    first = kept["panels"][0]["label"][kept["panels"][0]["context"].index(0)]
+    assert map_["first"] == f"goal {first + 1}\ncontext 1, after 1 exposure"
+
+
+def test_without_a_wish_it_does_not_test_itself(shown: Page) -> None:
+    assert shown.log == [] and shown.value("document.getElementById('selftest')") is None
+    pressed = shown.value("document.querySelectorAll('[aria-pressed=true]').length")
+    assert pressed > 20  # legends became buttons
+
+
+def test_an_error_would_be_noticed(browser: Browser, tmp_path: Path) -> None:
+    """The log is the witness of the tests above: it has to tell."""
+    broken = tmp_path / "broken.html"
+    broken.write_text("<!doctype html><script>nothing.there</script>")
+    page = Page(browser)
+    page.open(broken.as_uri())
+    (said,) = page.log
+    assert "nothing is not defined" in said
+
+
+def test_a_smuggled_script_does_not_run(browser: Browser, tmp_path: Path) -> None:
+    """Even if escaping failed: the page's policy allows its own script alone."""
+    written = page_of(load([RESULTS / "two-step"]))
+    smuggled = tmp_path / "smuggled.html"
+    smuggled.write_text(
+        written.replace("<footer>", "<script>document.title = 'taken'</script><footer>")
+    )
+    page = Page(browser)
+    page.open(smuggled.as_uri())
+    assert page.value("document.title") != "taken"
+    assert any("Content Security Policy" in said for said in page.log)
+
+
+WIDTHS = {390: 844, 768: 1024, 1280: 800}  # of screens, with their heights
+MEASURE = """(() => {
+  const box = (name) => document.querySelector(name).getBoundingClientRect();
+  const folded = [...document.querySelectorAll("#claims details, .printed")];
+  for (const each of folded) each.open = true;
+  const cells = document.querySelectorAll(".claims td:nth-child(n + 3), .scores td:nth-child(2)");
+  const found = {
+    wide: document.documentElement.scrollWidth, room: document.documentElement.clientWidth,
+    top: box(".chart .plot").top, bottom: box(".chart .plot").bottom,
+    card: box(".card .verdicts").bottom,
+    right: Math.max(...[...cells].map((cell) => cell.getBoundingClientRect().right)),
+  };
+  for (const each of folded) each.open = false;
+  return found;
+})()"""
+
+
+def test_a_screen_shows_the_first_chart_and_nothing_is_wider(shown: Page) -> None:
+    sizes = {}
+    for width, height in WIDTHS.items():
+        shown.resize(width, height)
+        sizes[width] = box = shown.value(MEASURE)
+        assert box["wide"] <= box["room"] <= width
+        assert box["card"] < height, width  # verdicts, at once
+    assert sizes[1280]["bottom"] <= WIDTHS[1280]  # all of it
+    assert sizes[390]["bottom"] <= 2 * WIDTHS[390]
+    # Of the folded tables, verdicts and numbers are seen without scrolling.
+    assert sizes[390]["right"] <= 390 and sizes[768]["right"] <= 768
+
+
+def test_it_is_light_or_dark_as_the_reader_wishes(shown: Page, tmp_path: Path) -> None:
+    """Its pictures are kept in the folder that REINSTATE_SHOTS names, to be looked at."""
+    folder = Path(os.environ.get("REINSTATE_SHOTS", tmp_path))
+    for scheme, background in SCHEMES.items():
+        shown.prefer(scheme)
+        for width, height in WIDTHS.items():
+            shown.resize(width, height)
+            shot = folder / f"report-{scheme}-{width}.png"
+            shown.shot(shot)
+            with Image.open(shot) as picture:
+                pixels = np.asarray(picture.convert("RGB"))  # (height, width, 3)
+            assert pixels.shape == (height, width, 3)
+            assert "#" + bytes(pixels[3, 3]).hex() == background, (width, scheme)
+            assert pixels.std() > 10  # not blank
+
+
+def test_names_stand_beside_lines_where_there_is_room(shown: Page) -> None:
+    """Within the page, in its colours, hidden with their lines; on a phone there are none."""
+    drawn = """[...document.querySelectorAll("#barcode-bandits .name")]
+      .filter((each) => getComputedStyle(each).display !== "none")
+      .map((each) => each.querySelector("text").getBoundingClientRect())
+      .map(({ left, right, top, bottom }) => [left, right, top, bottom])"""
+    shown.resize(390, WIDTHS[390])
+    assert shown.value(drawn) == []
+    shown.resize(1280, WIDTHS[1280])
+    boxes = np.array(shown.value(drawn))
+    left, right, top, bottom = boxes.T
+    assert len(boxes) > 20 and right.max() <= 1280
+    for one in range(len(boxes)):  # none covers another
+        apart = (left >= right[one]) | (right <= left[one])
+        apart |= (top >= bottom[one] - 3) | (bottom <= top[one] + 3)
+        assert apart.sum() == len(boxes) - 1, one
+    press = "document.querySelector('#barcode-bandits .legend button').click()"
+    shown.value(press)
+    assert len(shown.value(drawn)) == len(boxes) - 1
+    shown.value(press)
+    assert len(shown.value(drawn)) == len(boxes)
+
+
+def test_five_experiments_print_on_ten_pages(shown: Page, tmp_path: Path) -> None:
+    printed = Path(os.environ.get("REINSTATE_SHOTS", tmp_path)) / "report.pdf"
+    printed.write_bytes(shown.printed())
+    pages = re.findall(rb"/Type\s*/Page\b", printed.read_bytes())
+    assert 3 < len(pages) <= 10
+
+
+@axe.needed
+def test_axe_finds_no_violation(browser: Browser, tmp_path: Path) -> None:
+    """On a page of one experiment, of inputs and embedder."""
+    out = tmp_path / "axe.html"
+    names = ("water-maze", "inputs.json", "omniglot-embedder")
+    write_page([RESULTS / name for name in names], out)
+    page = Page(browser)
+    page.open(out.as_uri())
+    axe.load(page)
+    for scheme in SCHEMES:
+        page.prefer(scheme)
+        assert axe.violations(page) == [], scheme

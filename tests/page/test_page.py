@@ -1,0 +1,265 @@
+"""The page of recorded results: whole, accessible, and true to the numbers."""
+
+import base64
+import hashlib
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from page.reading import Element, read
+from page.recorded import BARCODES, RESULTS, page_from, small
+from reinstate.analysis.intervals import with_interval
+from reinstate.figures.markup import number, with_bounds
+from reinstate.figures.numbers import MOST_POINTS
+from reinstate.figures.page import load, page_of
+from reinstate.figures.style import (
+    CONTRAST,
+    DARK,
+    LABELS,
+    LIGHT,
+    TEXT_CONTRAST,
+    contrast,
+    readable,
+)
+from reinstate.files import read_json
+from reinstate.runs.experiment import EXPERIMENTS
+
+RECORDED = sorted(RESULTS.glob("*/results.json"))
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return page_of(load([path.parent for path in RECORDED]))
+
+
+@pytest.fixture(scope="module")
+def page(text: str) -> Element:
+    return read(text)
+
+
+# Structure
+
+
+def test_ids_are_unique_and_all_that_is_pointed_at_exists(page: Element) -> None:
+    ids = [e.attributes["id"] for e in page.walk() if "id" in e.attributes]
+    assert len(ids) == len(set(ids))
+    links = [a.attributes["href"] for a in page.all("a")]
+    assert links and all(link.removeprefix("#") in ids for link in links)
+    labels = [
+        e.attributes["aria-labelledby"] for e in page.walk() if "aria-labelledby" in e.attributes
+    ]
+    assert all(name in ids for label in labels for name in label.split())
+
+
+def test_headings_and_landmarks(page: Element) -> None:
+    levels = [int(e.name[1]) for e in page.walk() if re.fullmatch("h[1-6]", e.name)]
+    assert levels.count(1) == 1 and levels[0] == 1
+    assert all(b <= a + 1 for a, b in pairwise(levels))
+    for landmark in ("header", "nav", "main", "footer"):
+        page.one(landmark)
+    assert page.one("html").attributes["lang"] == "en"
+    first = next(e for e in page.one("body").walk() if e.name == "a")
+    assert first.attributes == {"class": "skip", "href": "#main"}
+
+
+def test_every_chart_has_title_description_and_a_table_of_its_data(page: Element) -> None:
+    charts = page.all("figure", class_="chart")
+    assert len(charts) >= 2 * len(RECORDED)
+    for chart in charts:
+        svg = chart.one("svg", role="img")
+        title, desc = svg.one("title"), svg.one("desc")
+        assert title.text and len(desc.text) > 40
+        labels = f"{title.attributes['id']} {desc.attributes['id']}"
+        assert svg.attributes["aria-labelledby"] == labels
+        table = chart.one("details").one("table")
+        series = [e for e in svg.walk() if e.attributes.get("class", "").startswith("series ")]
+        head = [th for th in table.all("th") if "data-series" in th.attributes]
+        assert len(series) == len(head) >= len(chart.all("li")) > 0
+        rows = [tr for tr in table.all("tr") if "data-x" in tr.attributes]
+        assert rows and all(len(tr.all("td")) == len(series) for tr in rows)
+        assert not [e for e in svg.walk() if "nan" in " ".join(e.attributes.values()).lower()]
+
+
+def test_every_table_scrolls_in_a_box_that_has_a_name(page: Element) -> None:
+    boxes = page.all("div", class_="scroll", role="group", tabindex="0")
+    assert len(boxes) == len(page.all("table"))
+    assert all(box.attributes["aria-label"] == box.one("caption").text for box in boxes)
+
+
+def test_it_needs_nothing_but_itself(text: str, page: Element) -> None:
+    assert len(text.encode()) < 1_500_000
+    assert not page.all("link") and "@import" not in text and "url(" not in text
+    sources = [e.attributes["src"] for e in page.walk() if "src" in e.attributes]
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+    assert "://" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_only_its_own_script_may_run(page: Element) -> None:
+    script = page.one("script").text
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    (policy,) = [m.attributes["content"] for m in page.all("meta") if "http-equiv" in m.attributes]
+    assert f"script-src 'sha256-{digest}'" in policy and "default-src 'none'" in policy
+
+
+def test_same_results_same_bytes(text: str) -> None:
+    assert page_of(load([path.parent for path in RECORDED])) == text
+
+
+def test_every_colour_stands_out_in_both_schemes(text: str) -> None:
+    rule = r"\.c[0-9a-f]{6}\{--c:#[0-9a-f]{6};--t:#[0-9a-f]{6}\}"
+    light, dark = re.findall(rf"((?:{rule})+)", text)
+    for rules, background in ((light, LIGHT), (dark, DARK)):
+        for use, least in (("c", CONTRAST), ("t", TEXT_CONTRAST)):  # what is drawn, and names
+            shades = re.findall(rf"--{use}:(#\w+)", rules)
+            assert len(shades) > 5 and all(contrast(c, background) >= least for c in shades)
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert readable("#0072B2", LIGHT) == "#0072b2"  # dark enough as it is
+
+
+def test_text_stands_out_in_both_schemes(text: str) -> None:
+    schemes = re.findall(r":root \{([^}]+)\}", text)
+    for scheme, background in zip(schemes, (LIGHT, DARK), strict=True):
+        colours = dict(re.findall(r"--(\w+): (#\w{6})", scheme))
+        assert colours["page"] == background
+        for name in ("ink", "muted", "link", "good", "bad", "open"):
+            for behind in ("page", "soft"):
+                ratio = contrast(colours[name], colours[behind])
+                assert ratio >= TEXT_CONTRAST, f"{name} on {behind}: {ratio:.2f}"
+
+
+# Numbers
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.parent.name)
+def test_scores_are_those_of_the_results(page: Element, path: Path) -> None:
+    results = json.loads(path.read_text())
+    experiment = EXPERIMENTS[results["experiment"]]
+    table = page.one("section", id=experiment.name).one("table", class_="scores")
+    rows = {row[0]: row[1:] for row in table.rows()}
+    assert len(rows) == len(results["agents"]) + len(results["baselines"])
+    for name, agent in results["agents"].items():
+        reward, share, *scores = rows[LABELS[name]]
+        assert reward == with_interval(agent["reward"], experiment.number)
+        assert share == f"{agent['share_of_ceiling']:.1%}"
+        expected = [f"{x:{experiment.number}}" for x in experiment.columns(agent).values()]
+        assert scores[: len(expected)] == expected
+
+
+def test_headings_of_scores_can_be_read_alone(page: Element) -> None:
+    head = page.one("section", id="barcode-bandits").one("table", class_="scores").one("thead")
+    names = [th.text for th in head.all("th")]
+    assert names[3:] == [f"regret at exposure {n}" for n in (1, 2, 10)]
+
+
+def test_it_says_how_its_intervals_were_made(page: Element) -> None:
+    said = page.one("footer").text
+    assert "95% intervals over seeds: Student’s t; for shares of seeds, exact ones" in said
+
+
+def test_curves_and_exposures_are_those_of_the_results(page: Element) -> None:
+    curves, exposures = page.one("section", id="barcode-bandits").all("figure", class_="chart")[:2]
+    agents = list(BARCODES["agents"].values())
+    steps, seeds = agents[0]["curve"]["steps"], len(agents[0]["seeds"])
+    millions = [f"{step / seeds / 1e6:g}" for step in steps]
+    for chart, of, x in (
+        (curves, lambda agent: agent["curve"]["reward"], millions),
+        (exposures, lambda agent: agent["by_exposure"]["regret"], range(1, 11)),
+    ):
+        rows = [tr for tr in chart.all("tr") if "data-x" in tr.attributes]
+        assert [tr.one("th").text for tr in rows] == [str(place) for place in x]
+        for i, tr in enumerate(rows):
+            cells = [td.text for td in tr.all("td")][: len(agents)]
+            summaries = [of(agent) for agent in agents]
+            assert cells == [with_bounds(s["mean"][i], s["ci95"][i]) for s in summaries]
+
+
+def test_points_lie_where_the_axes_say(page: Element) -> None:
+    chart = page.one("figure", id="barcode-bandits-chart-2")
+    svg = chart.one("svg", role="img")
+    # The parser lowers the case of names, as HTML does.
+    bottom, top, low, high = map(float, svg.attributes["data-y"].split())
+    left, right, first, last = map(float, svg.attributes["data-x"].split())
+    series, name = svg.all("g", data_series="0")
+    assert name.text == "epL2RL"
+    circles, aside = series.all("circle"), float(series.attributes["data-aside"])
+    assert aside < 0  # beside the other agents
+    regret = BARCODES["agents"]["epl2rl"]["by_exposure"]["regret"]["mean"]
+    for exposure, (circle, value) in enumerate(zip(circles, regret, strict=True), 1):
+        y = low + (float(circle.attributes["cy"]) - bottom) / (top - bottom) * (high - low)
+        x = first + (float(circle.attributes["cx"]) - left) / (right - left) * (last - first)
+        assert y == pytest.approx(value, abs=0.003 * (high - low))
+        assert x - aside == pytest.approx(exposure, abs=0.003 * (last - first))
+
+
+def test_settings_and_provenance(page: Element) -> None:
+    section = page.one("section", id="barcode-bandits")
+    facts = dict(
+        zip((e.text for e in section.all("dt")), (e.text for e in section.all("dd")), strict=True)
+    )
+    for name in ("preset", "command", "version", "commit", "jax", "device"):
+        assert facts[name] == BARCODES[name]
+    assert facts["seconds"].startswith(f"{BARCODES['seconds']['total']:.1f} total, ")
+    settings = {row[0]: row[1] for table in section.all("table") for row in table.rows()}
+    assert settings["learner.lanes"] == str(BARCODES["settings"]["learner"]["lanes"])
+
+
+def test_larger_mazes_get_sections_of_their_own() -> None:
+    """Their optima are only bounded, and there are several results of one experiment."""
+    paths = [RESULTS / "water-maze", *sorted((RESULTS / "water-maze/larger").glob("*.json"))]
+    page = read(page_of(load(paths)))
+    headings = [h.text.partition("(")[2] for h in page.one("main").all("h2")]
+    assert headings == ["", "", "", "6x6)", "8x8)", ""]  # the last has the game
+    steps = page.one("figure", id="water-maze-2-chart-2")
+    first, second = [tr.all("td")[-1].text for tr in steps.all("tr") if "data-x" in tr.attributes][
+        :2
+    ]
+    assert first == "–" and float(second) > 2
+    shown = [tr.one("th").text for tr in page.one("figure", id="overview-chart").all("tr")[1:4]]
+    maze = "contextual water maze"
+    assert shown == [maze, f"{maze} (6x6)", f"{maze} (8x8)"]
+    sizes = page.one("figure", id="water-maze-chart-3")
+    assert "by the size of the maze" in sizes.one("figcaption").text
+    rows = [tr for tr in sizes.all("tr") if "data-x" in tr.attributes]
+    assert [tr.one("th").text for tr in rows] == ["16", "36", "64"]
+    for path, tr in zip([paths[0] / "results.json", *paths[1:]], rows, strict=True):
+        results = read_json(path)
+        steps = results["agents"]["epl2rl"]["maze"]["steps_or_end"]
+        known = [with_bounds(steps["mean"][n], steps["ci95"][n]) for n in (0, 1)]
+        least = number(results["optimum"]["steps_goal_known"])
+        assert [td.text for td in tr.all("td")] == [*known, least]
+
+
+def test_long_curves_are_thinned(tmp_path: Path) -> None:
+    results = small()
+    curve = results["agents"]["epl2rl"]["curve"]
+    many = 5 * MOST_POINTS
+    curve["episodes"] = list(range(many))
+    curve["reward"] = {"mean": [1.0] * many, "ci95": None, "per_seed": [[1.0] * many] * 30}
+    del results["agents"]["l2rl"]
+    chart = read(page_from(tmp_path, results)).all("figure", class_="chart")[0]
+    assert len([tr for tr in chart.all("tr") if "data-x" in tr.attributes]) == MOST_POINTS
+    assert len(chart.one("path", class_="seed").attributes["d"]) < 100_000
+
+
+def test_numbers_keep_their_digits() -> None:
+    values = [None, 0.0, 2e-5, 0.03456, -1.0, 12.34567, 1234.56]
+    assert [number(v) for v in values] == [
+        "–",
+        "0.000",
+        "2.0e-05",
+        "0.035",
+        "-1.000",
+        "12.346",
+        "1234.6",
+    ]
+
+
+def test_results_that_were_judged_again_say_by_which_version(tmp_path: Path) -> None:
+    results = small() | {"rejudged": {"version": "9.8.7", "commit": "abc<def"}}
+    (facts,) = read(page_from(tmp_path, results)).one("section", id="barcode-bandits").all("dl")
+    assert "rejudged" in facts.text and "by version 9.8.7, abc<def" in facts.text
+    del results["rejudged"]
+    assert "rejudged" not in page_from(tmp_path, results)

@@ -1,0 +1,155 @@
+"""Experiment 3 on the page: what the memory does, and exposure of the stimulus asked for."""
+
+import copy
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from page.reading import Element, read
+from page.recorded import COMPOSITIONAL, EVIL, broken_pages, page_from, places, short
+from reinstate.figures.markup import number, with_bounds
+
+EPL2RL = COMPOSITIONAL["agents"]["epl2rl"]
+BEST = "best with memory (a bound)"
+NEW = ("probes", "r_by_trial", "first_pull", "by_queried")
+
+
+def stimuli() -> dict[str, Any]:
+    """Results of one agent that remembers, and of one that does not."""
+    results: dict[str, Any] = copy.deepcopy(COMPOSITIONAL)
+    results["agents"] = {name: results["agents"][name] for name in ("epl2rl", "l2rl-context")}
+    return results
+
+
+def charts_under(page: Element) -> dict[str, list[Element]]:
+    """Heading → charts of the page's only section of results."""
+    section = page.one("section", id="compositional-bandits")
+    groups = [group for group in section.all("div") if group.attributes.get("class") == "group"]
+    return {g.one("h3").text: g.all("figure", class_="chart") for g in groups}
+
+
+def rows_of(chart: Element) -> dict[str, list[str]]:
+    rows = [tr for tr in chart.all("tr") if "data-x" in tr.attributes]
+    return {tr.one("th").text: [td.text for td in tr.all("td")] for tr in rows}
+
+
+@pytest.fixture(scope="module")
+def charts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Element]]:
+    return charts_under(read(page_from(tmp_path_factory.mktemp("page"), stimuli())))
+
+
+def test_reward_as_trained_and_under_each_probe(charts: dict[str, list[Element]]) -> None:
+    chart = charts["What the memory does"][0]
+    rewards = {"as trained": EPL2RL["reward"], **EPL2RL["probes"]}
+    assert len(rewards) == 5
+    assert rows_of(chart) == {
+        name: [with_bounds(reward["mean"], reward["ci95"])] for name, reward in rewards.items()
+    }
+    assert [li.text for li in chart.all("li")] == ["epL2RL"]
+    lines = [row for row in chart.one("table").rows() if row[0].startswith("line: ")]
+    known = COMPOSITIONAL["reference_lines"]
+    names = (BEST, "best without episodic memory")  # chance is far below
+    assert lines == [[f"line: {name}", number(known[name])] for name in names]
+    words = chart.one("desc").text
+    assert f"memory misfiled {number(rewards['memory misfiled']['mean'])}" in words
+    assert f"{BEST}, {number(known[BEST])}" in words
+    assert "stored under another stimulus" in chart.one("figcaption").text
+
+
+def test_names_of_probes_stand_in_lines_within_their_column(
+    charts: dict[str, list[Element]],
+) -> None:
+    svg = charts["What the memory does"][0].one("svg", role="img")
+    (name,) = [t for t in svg.all("text") if t.text == "asked forthe betterstimulus"]
+    assert {line.attributes["x"] for line in name.all("tspan")} == {name.attributes["x"]}
+    (label,) = [t for t in svg.all("text") if t.text == "what is done to the memory"]
+    lowest = float(name.attributes["y"]) + sum(float(s.attributes["dy"]) for s in name.all("tspan"))
+    bottom = float(svg.attributes["viewbox"].split()[-1])
+    assert lowest + 10 < float(label.attributes["y"]) < bottom
+
+
+def test_the_gate_is_a_line_an_exposure(charts: dict[str, list[Element]]) -> None:
+    gates = charts["What the memory does"][1:]
+    assert len(gates) == 1  # L2RL+Context has none, though zeros are recorded
+    curves = EPL2RL["r_by_trial"]
+    assert [li.text for li in gates[0].all("li")] == [f"exposure {e}" for e in range(1, 6)]
+    assert rows_of(gates[0]) == {
+        str(trial): [number(value) for value in column]
+        for trial, column in enumerate(zip(*curves, strict=True), 1)
+    }
+    widths = [
+        float(path.attributes["style"].removeprefix("stroke-width:"))
+        for path in gates[0].one("svg", role="img").all("path", class_="mean")
+    ]
+    assert len(widths) == 5 and widths[-1] > 1
+    assert all(b < a for a, b in pairwise(widths))  # equal lines would hide each other
+    assert "epL2RL" in gates[0].one("figcaption").text
+
+
+def test_regret_by_the_better_known_and_by_the_queried(charts: dict[str, list[Element]]) -> None:
+    known, queried = charts["Learning, and what came of it"]
+    agents = list(stimuli()["agents"].values())
+    for chart, name in ((known, "by_exposure"), (queried, "by_queried")):
+        summaries = [agent[name]["regret"] for agent in agents]
+        assert rows_of(chart) == {
+            str(e + 1): [with_bounds(s["mean"][e], s["ci95"][e]) for s in summaries]
+            for e in range(5)
+        }
+    heights = [c.one("svg", role="img").attributes["data-y"] for c in (known, queried)]
+    assert heights[0] == heights[1]
+    captions = [c.one("figcaption").text for c in (known, queried)]
+    assert "better known stimulus" in captions[0] and "queried stimulus" in captions[1]
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_results_of_earlier_versions_have_none_of_it(tmp_path: Path, empty: bool) -> None:
+    results = stimuli()
+    for agent in results["agents"].values():
+        for name in NEW:
+            agent.pop(name, None)
+        agent |= {"probes": {}, "r_by_trial": [], "by_queried": {}} if empty else {}
+    charts = charts_under(read(page_from(tmp_path, results)))
+    assert list(charts) == ["Learning, and what came of it", "Regret by pull"]
+    (exposures,) = charts["Learning, and what came of it"]
+    title = "Regret per episode, by how often the context was met"
+    assert exposures.one("figcaption").text == title and not exposures.all("p")
+
+
+def test_several_agents_may_be_probed_each_in_its_way(tmp_path: Path) -> None:
+    results = stimuli()
+    unknown = {"mean": None, "ci95": None, "per_seed": [None] * 3}
+    cleared = {"memory cleared": EPL2RL["probes"]["memory cleared"], EVIL: unknown}
+    results["agents"]["epl2rl-input"] = stimuli()["agents"]["epl2rl"] | {"probes": cleared}
+    results["reference_lines"] = {}
+    chart = charts_under(read(page_from(tmp_path, results)))["What the memory does"][0]
+    rows = rows_of(chart)
+    assert rows["as trained"][0] == rows["as trained"][1] != ""
+    reward = EPL2RL["probes"]["memory cleared"]
+    assert rows["memory cleared"][1] == with_bounds(reward["mean"], reward["ci95"])
+    assert rows["memory misfiled"][1] == ""
+    assert rows[EVIL] == ["", "–"]  # nothing is known of it
+
+
+def test_unknown_numbers_leave_gaps(tmp_path: Path) -> None:
+    results = stimuli()
+    agent = results["agents"]["epl2rl"]
+    agent["r_by_trial"][0][3] = agent["r_by_trial"][1][0] = float("nan")
+    agent["probes"]["memory cleared"] |= {"mean": None, "ci95": None, "per_seed": [None] * 3}
+    agent["by_queried"]["regret"]["ci95"] = None
+    page = read(page_from(tmp_path, results))
+    assert not [e for e in page.walk() if "nan" in e.attributes.get("d", "").lower()]
+    probes, gates = charts_under(page)["What the memory does"]
+    assert rows_of(probes)["memory cleared"] == ["–"]
+    assert rows_of(gates)["4"][0] == rows_of(gates)["1"][1] == "–"
+
+
+def test_whatever_is_wrong_in_the_new_parts_is_a_page_or_one_line(tmp_path: Path) -> None:
+    results = short(COMPOSITIONAL)
+    del results["agents"]["l2rl-context"]
+    agent = results["agents"]["epl2rl"]
+    paths = [("agents", "epl2rl", n, *path) for n in NEW for path in places(agent[n])]
+    odd: list[Any] = [None, "x", [], {}, True, 1e400, [[]], {EVIL: EVIL}, -3]
+    outcomes = broken_pages(tmp_path, results, paths, odd)
+    assert min(outcomes.values()) > 5, outcomes
