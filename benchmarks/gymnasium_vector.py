@@ -19,18 +19,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 import tyro
+from gymnasium.vector import SyncVectorEnv
 
 from reinstate.devices import describe
 from reinstate.files import write_json
 from reinstate.interop.gymnasium import IDS, ReinstateEnv, ReinstateVectorEnv
-from reinstate.interop.gymnasium_vector import NEW_API
 from reinstate.runs.provenance import provenance, repeatable
-
-if NEW_API:
-    from gymnasium.vector import SyncVectorEnv
-else:
-    from gymnasium.experimental.vector import SyncVectorEnv
-ARGUMENTS: dict[str, Any] = {"autoreset_mode": "SameStep"} if NEW_API else {}
 
 
 @dataclass(frozen=True)
@@ -79,7 +73,7 @@ def compare(options: Options, id: str, per: Any) -> dict[str, Any]:
 
     vectors = {
         "vector": ReinstateVectorEnv(IDS[id], options.lanes, **arguments),
-        "sync": SyncVectorEnv([one] * options.lanes, **ARGUMENTS),
+        "sync": SyncVectorEnv([one] * options.lanes, autoreset_mode="SameStep"),
     }
     players = {name: of_many(envs, options) for name, envs in vectors.items()}
     players["single"] = of_one(one(), options)

@@ -14,7 +14,7 @@ from jax import Array
 
 from reinstate.interop import functional
 from reinstate.interop.functional import Environment, EnvParams, EnvState
-from reinstate.interop.making import WORLDS
+from reinstate.interop.lanes import WORLDS
 from reinstate.runs.experiment import find_experiment
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits
 from reinstate.tasks.base import World

@@ -12,8 +12,7 @@ import pytest
 from jax import Array
 
 from reinstate.errors import UserError
-from reinstate.interop.functional import Environment
-from reinstate.interop.spaces import Box, Discrete
+from reinstate.interop.functional import Box, Discrete, Environment
 from reinstate.interop.worlds import GymnaxWorld, VariantWorld
 from reinstate.runs.experiment import usual_settings
 from reinstate.settings import recorded_settings, to_dict

@@ -1,4 +1,4 @@
-"""The vector environment: step by step what Gymnasium makes of single ones; 0.29 and 1.x."""
+"""The vector environment: step by step what Gymnasium makes of single ones."""
 
 from typing import Any
 
@@ -10,7 +10,6 @@ gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.error import Error, InvalidAction, ResetNeeded  # noqa: E402
 
 from reinstate.interop.gymnasium import ReinstateEnv, ReinstateVectorEnv  # noqa: E402
-from reinstate.interop.gymnasium_vector import NEW_API  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
 from reinstate.tasks.base import World  # noqa: E402
 from reinstate.tasks.two_step import EpisodicTwoStep  # noqa: E402
@@ -33,25 +32,17 @@ ID = "reinstate/BarcodeBandits-v0"
 def singly(world: World, **arguments: Any) -> Any:
     """Gymnasium's own vector environment, which steps one lane after the other."""
     makers = [lambda: ReinstateEnv(world, **arguments)] * LANES
-    if NEW_API:
-        return gymnasium.vector.SyncVectorEnv(makers, autoreset_mode="SameStep")
-    from gymnasium.experimental.vector import SyncVectorEnv
-
-    return SyncVectorEnv(makers)
+    return gymnasium.vector.SyncVectorEnv(makers, autoreset_mode="SameStep")
 
 
 def make_vec(**settings: Any) -> Any:
-    if NEW_API:
-        return gymnasium.make_vec(
-            ID, num_envs=LANES, vectorization_mode="vector_entry_point", **settings
-        )
     return gymnasium.make_vec(
-        ID, num_envs=LANES, vectorization_mode="custom", vector_kwargs=settings
+        ID, num_envs=LANES, vectorization_mode="vector_entry_point", **settings
     )
 
 
 def require_equal(ours: Any, theirs: Any) -> None:
-    """The same keys, masks and numbers; arrays of arrays are stacked here and objects in 0.29."""
+    """The same keys, masks and numbers; arrays of arrays are stacked here."""
     if isinstance(theirs, dict):
         assert ours.keys() == theirs.keys()
         for name in theirs:
@@ -93,8 +84,7 @@ def test_lanes_are_what_single_environments_are(world: World, per: Any) -> None:
 def test_it_is_made_by_id_and_says_when_it_resets() -> None:
     envs = make_vec(**SIZES, last_step=True)
     assert type(envs) is ReinstateVectorEnv and envs.world == BANDIT and envs.num_envs == LANES
-    mode = envs.metadata["autoreset_mode"]
-    assert (mode is gymnasium.vector.AutoresetMode.SAME_STEP) if NEW_API else (mode == "SameStep")
+    assert envs.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
     assert "autoreset_mode" not in ReinstateEnv.metadata
     seen, infos = envs.reset(seed=0)
     assert seen in envs.observation_space and infos["context"].shape == (LANES, 4)
@@ -105,7 +95,6 @@ def test_it_is_made_by_id_and_says_when_it_resets() -> None:
     assert len({lane.tobytes() for first in firsts for lane in first}) > 1
 
 
-@pytest.mark.skipif(not NEW_API, reason="wrappers of vector environments moved")
 def test_wrappers_of_gymnasium_know_it() -> None:
     envs = gymnasium.wrappers.vector.RecordEpisodeStatistics(make_vec(**SIZES, per="exposure"))
     envs.reset(seed=0)
@@ -139,7 +128,7 @@ def test_wrong_input_is_refused() -> None:
 
 def test_every_lane_is_rendered() -> None:
     envs = ReinstateVectorEnv(BANDIT, LANES, render_mode="ansi")
-    with pytest.raises(ResetNeeded, match="nothing to show yet"):
+    with pytest.raises(ResetNeeded, match=r"call reset\(\) before render"):
         envs.render()
     envs.reset(seed=3), envs.step([1, 0, 1])
     one = ReinstateEnv(BANDIT, render_mode="ansi")

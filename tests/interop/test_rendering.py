@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 
 from reinstate.interop.functional import Environment
@@ -26,19 +27,19 @@ from reinstate.tasks.compositional import CompositionalBandits
 from reinstate.tasks.two_step import EpisodicTwoStep
 from reinstate.tasks.water_maze import WaterMaze
 
-ALL = np.array(True)
+ALL = np.array([True])
 SIZES: dict[str, Any] = {"num_contexts": 3, "repeats": 2}
 CERTAIN: dict[str, Any] = {"p_common": 1.0, "p_high": 1.0, "p_low": 0.0, "p_reversal": 0.0}
 
 
 def shown(world: World, *actions: int) -> Scene:
     """What is seen of a lane after these actions."""
-    lanes = Lanes(Environment(world))
-    lanes.seed(ALL, np.array([0, 1], np.uint32))
+    lanes = Lanes(Environment(world), 1)
+    lanes.seed([np.array([0, 1], np.uint32)])
     _, info = lanes.reset(ALL, ALL)
     for action in actions:
-        *_, info = lanes.step(np.array(action, np.int32))
-    return scene(world, lanes.state, info)
+        *_, info = lanes.step(np.array([action], np.int32))
+    return scene(world, *jax.tree.map(lambda x: x[0], (lanes.state, info)))
 
 
 def colours(image: np.ndarray) -> set[tuple[int, ...]]:

@@ -8,9 +8,10 @@ Everything is a pure function for one lane: `jax.vmap` makes lanes, `jax.jit` an
 make it fast.
 """
 
+import sys
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +19,6 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from reinstate.interop import spaces
-from reinstate.interop.bounds import UNIT, bounds
 from reinstate.interop.lane import (
     NEW_EPOCH,
     NEXT_EPISODE,
@@ -30,11 +29,45 @@ from reinstate.interop.lane import (
     new_epoch,
     play,
 )
-from reinstate.tasks.base import World
+from reinstate.tasks.base import MOST, UNIT, World
 
 Per = Literal["epoch", "exposure"]
 Info = dict[str, Array]
 EnvState = LaneState  # as gymnax calls it
+
+
+class Discrete(NamedTuple):
+    """Whole numbers from 0 to n − 1."""
+
+    n: int
+    shape: tuple[int, ...] = ()
+    dtype: Any = jnp.int32
+
+    def sample(self, key: Array) -> Array:
+        return jax.random.randint(key, (), 0, self.n, jnp.int32)
+
+    def contains(self, x: Array) -> Array:
+        return (jnp.asarray(x) >= 0) & (jnp.asarray(x) < self.n)
+
+
+class Box(NamedTuple):
+    """Arrays with bounds for each element."""
+
+    low: np.ndarray
+    high: np.ndarray
+    shape: tuple[int, ...]
+    dtype: Any = jnp.float32
+
+    def sample(self, key: Array) -> Array:
+        """Draw each element uniformly, or from a normal distribution where it has no bounds."""
+        bounded = (self.low > -MOST) & (self.high < MOST)
+        low, high = np.where(bounded, self.low, 0), np.where(bounded, self.high, 1)
+        uniform = jax.random.uniform(key, self.shape, jnp.float32, low, high)
+        normal = jax.random.normal(key, self.shape, jnp.float32)
+        return jnp.where(bounded, uniform, normal).astype(self.dtype)
+
+    def contains(self, x: Array) -> Array:
+        return jnp.all((x >= self.low) & (x <= self.high))
 
 
 @jax.tree_util.register_static
@@ -125,15 +158,15 @@ class Environment:
 
     def action_space(self, params: EnvParams | None = None) -> Any:
         """Return the space of actions, of gymnax's class if gymnax is imported."""
-        return spaces.known().Discrete(self.num_actions)
+        return _spaces().Discrete(self.num_actions)
 
     def observation_space(self, params: EnvParams | None = None) -> Any:
         """Return the space of observations, of gymnax's class if gymnax is imported."""
-        parts = {"action": UNIT, "new_episode": UNIT, **bounds(self.world)._asdict()}
+        parts = {"action": UNIT, "new_episode": UNIT, **self.world.bounds()._asdict()}
         low, high = np.zeros((2, *self.obs_shape), np.float32)
         for name, where in self.layout.items():
             low[where], high[where] = parts[name]
-        return spaces.known().Box(low, high, self.obs_shape, jnp.float32)
+        return _spaces().Box(low, high, self.obs_shape, jnp.float32)
 
     def reset(self, key: Array, params: EnvParams | None = None) -> tuple[Array, EnvState]:
         """Start a new epoch; return its first observation and the state."""
@@ -235,6 +268,11 @@ class Environment:
         if known and not 0 <= int(action) < self.num_actions:
             raise ValueError(f"action {action} is out of range: choose 0 to {self.num_actions - 1}")
         return action.astype(jnp.int32)
+
+
+def _spaces() -> Any:
+    """Return the module of spaces that callers know: wrappers of gymnax accept only its own."""
+    return sys.modules.get("gymnax.environments.spaces", sys.modules[__name__])
 
 
 def _require_one_lane(state: EnvState) -> None:

@@ -1,4 +1,4 @@
-"""Worlds as Gymnasium environments, one by one or many at once; Gymnasium 0.29, or 1.1 and later.
+"""Worlds as Gymnasium environments, one by one or many at once (extra `gym`).
 
     import gymnasium
     import reinstate.interop.gymnasium  # registers reinstate/BarcodeBandits-v0 and four more
@@ -10,37 +10,117 @@
 `ReinstateEnv(world)` makes one of any world.
 """
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
+from numpy.typing import ArrayLike
 
-from reinstate.interop import gymnasium_common as common
-from reinstate.interop.functional import Per
-from reinstate.interop.gymnasium_common import InvalidAction, ResetNeeded, gymnasium
-from reinstate.interop.gymnasium_vector import ReinstateVectorEnv
-from reinstate.interop.lanes import Lanes, draw_chance
-from reinstate.interop.making import WORLDS
+from reinstate.errors import nearest
+from reinstate.interop import rendering
+from reinstate.interop.functional import Environment, Per
+from reinstate.interop.lanes import WORLDS, Lanes, draw_chance, make_world
 from reinstate.tasks.base import World
 
-__all__ = ["IDS", "ReinstateEnv", "ReinstateVectorEnv"]
+try:
+    import gymnasium
+    from gymnasium.error import Error, InvalidAction, ResetNeeded, UnsupportedMode
+    from gymnasium.spaces import Box, Discrete
+    from gymnasium.utils.seeding import np_random
+    from gymnasium.vector import AutoresetMode
+    from gymnasium.vector.utils import batch_space
+except ImportError as error:
+    raise ImportError(
+        'the environments need Gymnasium 1.1 or later: pip install "reinstate[gym]"'
+    ) from error
 
-ALL = np.array(True)  # the mask of one lane
+IDS = {f"reinstate/{name.title().replace('-', '')}-v0": name for name in WORLDS}
+RENDER_MODES = ["rgb_array", "ansi"]
+METADATA: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 4}
+NEW_EPOCH = "new_epoch"
+OF_STEPS = ("expected_reward", "best_expected_reward")  # what a reset has nothing to say of
 
 
-class ReinstateEnv(gymnasium.Env):
+class _Played:
+    """Lanes of a world, which a single environment has one of and a vector environment many."""
+
+    metadata = METADATA
+
+    def _set_up(
+        self,
+        world: World | type[World] | str,
+        lanes: int,
+        per: Per,
+        last_step: bool,
+        evaluation: bool,
+        render_mode: str | None,
+        settings: Mapping[str, Any],
+    ) -> tuple[Box, Discrete]:
+        """Make the lanes; return the spaces of a single one."""
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise UnsupportedMode(f"unknown render_mode {render_mode!r}: choose rgb_array or ansi")
+        made = make_world(world, settings)
+        environment = Environment(made.for_evaluation() if evaluation else made, per, last_step)
+        try:
+            hash(environment)  # a key for what is compiled
+        except TypeError as error:
+            raise TypeError(
+                f"{type(made).__name__} cannot be hashed: make it a frozen dataclass without arrays"
+            ) from error
+        self.environment, self.render_mode = environment, render_mode
+        self._lanes = Lanes(environment, lanes)
+        self._info: dict[str, np.ndarray] = {}  # empty before the first reset
+        bounds = environment.observation_space()
+        box = Box(np.asarray(bounds.low), np.asarray(bounds.high), bounds.shape, np.float32)
+        return box, Discrete(environment.num_actions)
+
+    @property
+    def world(self) -> World:
+        """The world that is played."""
+        return self.environment.world
+
+    def _wants_new_epoch(self, options: Mapping[str, Any] | None) -> bool:
+        """Read the options of a reset: whether a new epoch starts, or its next exposure."""
+        options, always = options or {}, self.environment.per == "epoch"
+        for name in options:
+            if name != NEW_EPOCH:
+                raise Error(nearest("option", name, [NEW_EPOCH]))
+        wanted = options.get(NEW_EPOCH, always)
+        if not isinstance(wanted, bool | np.bool_):
+            raise Error(f"new_epoch must be True or False, not {wanted!r}")
+        if always and not wanted:
+            raise Error(
+                'new_epoch can be False only where episodes are exposures: use per="exposure"'
+            )
+        return bool(wanted)
+
+    def _require_started(self, call: str) -> None:
+        if not self._info:
+            raise ResetNeeded(f"the environment has not started: call reset() before {call}()")
+
+    def _pictures(self) -> list[np.ndarray | str] | None:
+        """Show the context, what can be chosen or where the agent is, and the last reward."""
+        self._require_started("render")
+        if self.render_mode is None:
+            gymnasium.logger.warn('nothing is rendered: make it with render_mode="rgb_array"')
+            return None
+        show = rendering.picture if self.render_mode == "rgb_array" else rendering.text
+        lanes = self._lanes.state, self._info
+        each = (jax.tree.map(lambda x, i=i: x[i], lanes) for i in range(self._lanes.num))
+        return [show(rendering.scene(self.world, *lane)) for lane in each]
+
+
+class ReinstateEnv(_Played, gymnasium.Env):
     """A world as a Gymnasium environment, on the compiled step of the functional one.
 
     - world: a World, its class, or the name of an experiment or of a registered task
     - per: what one episode of Gymnasium is, an epoch or an exposure. An epoch of exposures is
       left by reset(options={"new_epoch": True}), by reset(seed=…), or by its end.
     - last_step: whether observations show the last action, the last reward and an exposure's start
-    - evaluation: whether it is the world that agents are judged in
+    - evaluation: whether it is the world that agents are evaluated in
     - settings: of the world
     """
-
-    metadata = common.METADATA
 
     def __init__(
         self,
@@ -52,19 +132,10 @@ class ReinstateEnv(gymnasium.Env):
         render_mode: str | None = None,
         **settings: Any,
     ) -> None:
-        common.require_render_mode(render_mode)
-        self.environment = common.make_environment(world, per, last_step, evaluation, settings)
-        self.observation_space, self.action_space = common.make_spaces(self.environment)
-        self.render_mode = render_mode
+        spaces = self._set_up(world, 1, per, last_step, evaluation, render_mode, settings)
+        self.observation_space, self.action_space = spaces
         self.metadata = dict(self.metadata)  # vector environments of Gymnasium write into it
-        self._lanes = Lanes(self.environment)
-        self._info: dict[str, Any] = {}  # empty before the first reset
         self._over = False
-
-    @property
-    def world(self) -> World:
-        """The world that is played."""
-        return self.environment.world
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
@@ -73,64 +144,165 @@ class ReinstateEnv(gymnasium.Env):
 
         Info says of the observation what it says after a step, but nothing of rewards.
         """
-        new_epoch = common.wants_new_epoch(self.environment, options)
+        new_epoch = self._wants_new_epoch(options)
         super().reset(seed=seed)
         if seed is not None or not self._info:
-            self._lanes.seed(ALL, draw_chance(self.np_random))
+            self._lanes.seed([draw_chance(self.np_random)])
             new_epoch = True
-        seen, info = self._lanes.reset(ALL, np.array(new_epoch))
-        self._info, self._over = _scalars(info), False
-        return seen, dict(self._info)
+        seen, self._info = self._lanes.reset(np.array([True]), np.array([new_epoch]))
+        self._over = False
+        return seen[0], _of_one(self._info)
 
     def step(
         self, action: int | np.integer | np.ndarray
     ) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Take one step; after the end of an episode, reset is due."""
-        if not self._info or self._over:
-            when = "the episode is over" if self._over else "the environment has not started"
-            raise ResetNeeded(f"{when}: call reset() before the next step()")
+        self._require_started("step")
+        if self._over:
+            raise ResetNeeded("the episode is over: call reset() before the next step()")
         if not self.action_space.contains(action):
             last = self.environment.num_actions - 1
             raise InvalidAction(f"{action!r} is no action: choose a whole number from 0 to {last}")
-        seen, reward, over, info = self._lanes.step(np.array(action, np.int32))
-        self._info, self._over = _scalars(info), bool(over)
-        return seen, float(reward), self._over, False, dict(self._info)
+        played = self._lanes.step(np.array(action, np.int32)[None])
+        seen, reward, over, self._info = played
+        self._over = bool(over[0])
+        return seen[0], float(reward[0]), self._over, False, _of_one(self._info)
 
     def render(self) -> np.ndarray | str | None:
-        """Show the context, what can be chosen or where the agent is, and the last reward."""
-        if not self._info:
-            raise ResetNeeded("there is nothing to show yet: call reset() before render()")
-        if self.render_mode is None:
-            gymnasium.logger.warn('nothing is rendered: make it with render_mode="rgb_array"')
-            return None
-        return common.render(self.environment, self.render_mode, self._lanes.state, self._info)
+        """Show where it is."""
+        pictures = self._pictures()
+        return None if pictures is None else pictures[0]
 
 
-def _scalars(info: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Make arrays of one number Python's numbers."""
-    return {name: value if value.ndim else value.item() for name, value in info.items()}
+def _of_one(info: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Return the info of the only lane, with Python's numbers."""
+    return {name: x[0] if x.ndim > 1 else x[0].item() for name, x in info.items()}
 
 
-# Gymnasium 0.29 tells vector environments nothing of an id's own arguments: one maker per id.
-BarcodeBanditsVectorEnv = partial(ReinstateVectorEnv, world="barcode-bandits")
-OmniglotBanditsVectorEnv = partial(ReinstateVectorEnv, world="omniglot-bandits")
-CompositionalBanditsVectorEnv = partial(ReinstateVectorEnv, world="compositional-bandits")
-WaterMazeVectorEnv = partial(ReinstateVectorEnv, world="water-maze")
-TwoStepVectorEnv = partial(ReinstateVectorEnv, world="two-step")
+class ReinstateVectorEnv(_Played, gymnasium.vector.VectorEnv):
+    """Lanes of a world, all stepped by one call; arguments are those of ReinstateEnv.
 
-IDS = {f"reinstate/{name.title().replace('-', '')}-v0": name for name in WORLDS}
+    A lane whose episode ends is reset within the same step: the observation returned is the next
+    episode's first, and `final_obs` and `final_info` tell how the last one ended. Lane i sees what
+    ReinstateEnv sees after reset(seed=seed + i).
+    """
 
+    metadata = METADATA | {"autoreset_mode": AutoresetMode.SAME_STEP}
 
-def _register() -> None:
-    for id, name in IDS.items():
-        if id not in gymnasium.registry:
-            maker = id.removeprefix("reinstate/").removesuffix("-v0")
-            gymnasium.register(
-                id,
-                entry_point=f"{__name__}:ReinstateEnv",
-                vector_entry_point=f"{__name__}:{maker}VectorEnv",
-                kwargs={"world": name},
+    def __init__(
+        self,
+        world: World | type[World] | str,
+        num_envs: int = 1,
+        *,
+        per: Per = "epoch",
+        last_step: bool = False,
+        evaluation: bool = False,
+        render_mode: str | None = None,
+        max_episode_steps: int | None = None,
+        **settings: Any,
+    ) -> None:
+        if max_episode_steps is not None:
+            raise TypeError("max_episode_steps is fixed by the world: change its own settings")
+        if not isinstance(num_envs, int | np.integer) or num_envs < 1:
+            raise ValueError(f"num_envs must be a whole number from 1, not {num_envs!r}")
+        self.num_envs = int(num_envs)
+        spaces = self._set_up(
+            world, self.num_envs, per, last_step, evaluation, render_mode, settings
+        )
+        self.single_observation_space, self.single_action_space = spaces
+        self.observation_space, self.action_space = (batch_space(s, self.num_envs) for s in spaces)
+        self._everyone = np.ones(self.num_envs, bool)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Reset all lanes, as ReinstateEnv does one; `seed` may be one for each."""
+        new_epoch = self._wants_new_epoch(options) | self._seed(seed)
+        seen, self._info = self._lanes.reset(self._everyone, new_epoch)
+        return seen, _masked(self._info, self._everyone)
+
+    def _seed(self, seed: int | Sequence[int | None] | None) -> np.ndarray:
+        """Seed lanes; return which, (num_envs,)."""
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        seeds: list[int | None] = [None] * self.num_envs
+        if isinstance(seed, int):
+            seeds = [seed + i for i in range(self.num_envs)]
+        elif seed is not None:
+            seeds = list(seed)
+        if len(seeds) != self.num_envs:
+            raise Error(f"{len(seeds)} seeds for {self.num_envs} environments: give one to each")
+        if not self._info:  # what is not seeded starts by chance
+            seeds = [int(self.np_random.integers(2**31)) if s is None else s for s in seeds]
+        self._lanes.seed([None if s is None else draw_chance(np_random(s)[0]) for s in seeds])
+        return np.array([s is not None for s in seeds])
+
+    def step(
+        self, actions: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Take one step in every lane, and reset those whose episode ends."""
+        self._require_started("step")
+        seen, reward, over, self._info = self._lanes.step(self._checked(actions))
+        infos = _masked(self._info, self._everyone)
+        if over.any():
+            seen, infos = self._autoreset(seen, over)
+        return seen, reward.astype(np.float64), over, ~self._everyone, infos
+
+    def _checked(self, given: ArrayLike) -> np.ndarray:
+        actions, num = np.asarray(given), self.environment.num_actions
+        if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
+            raise InvalidAction(
+                f"actions are {actions.dtype} of shape {actions.shape}: pass one whole number per"
+                f" environment, of shape ({self.num_envs},)"
             )
+        if actions.min() < 0 or actions.max() >= num:
+            wrong = int(np.flatnonzero((actions < 0) | (actions >= num))[0])
+            raise InvalidAction(
+                f"{actions[wrong]} is no action (environment {wrong}): choose a whole number from"
+                f" 0 to {num - 1}"
+            )
+        return actions.astype(np.int32)
+
+    def _autoreset(self, seen: np.ndarray, over: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """Reset the lanes that are over; what they ended with goes into info."""
+        last = self._info
+        new_epoch = np.full(self.num_envs, self.environment.per == "epoch")
+        first, self._info = self._lanes.reset(over, new_epoch)
+        infos = _masked(self._info, self._everyone)
+        if not over.all():
+            infos |= _masked({name: last[name] for name in OF_STEPS}, ~over)
+        final_obs = np.full(self.num_envs, None, dtype=object)
+        for i in np.flatnonzero(over):
+            final_obs[i] = seen[i]
+        infos |= {"final_obs": final_obs, "final_info": _masked(last, over)}
+        return first, infos | {"_final_obs": over.copy(), "_final_info": over.copy()}
+
+    def render(self) -> tuple[np.ndarray | str, ...] | None:
+        """Show every lane."""
+        pictures = self._pictures()
+        return None if pictures is None else tuple(pictures)
 
 
-_register()
+def _masked(info: Mapping[str, np.ndarray], mask: np.ndarray) -> dict[str, Any]:
+    """Put info as Gymnasium does: under `_name`, which lanes have it; others have zeros.
+
+    Numbers are as wide as Python's.
+    """
+    infos: dict[str, Any] = {}
+    for name, value in info.items():
+        shown = np.where(mask.reshape(-1, *[1] * (value.ndim - 1)), value, np.zeros_like(value))
+        wide = {"i": np.int64, "f": np.float64}.get(value.dtype.kind) if value.ndim == 1 else None
+        infos[name], infos[f"_{name}"] = shown.astype(wide or value.dtype), mask.copy()
+    return infos
+
+
+for _id, _name in IDS.items():
+    if _id not in gymnasium.registry:
+        gymnasium.register(
+            _id,
+            entry_point=f"{__name__}:ReinstateEnv",
+            vector_entry_point=f"{__name__}:ReinstateVectorEnv",
+            kwargs={"world": _name},
+        )

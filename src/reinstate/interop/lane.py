@@ -1,12 +1,13 @@
 """One lane of a world, step by step: from step to step, episode to episode and epoch to epoch."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.custom_batching import custom_vmap
 
-from reinstate.interop.branching import switch
 from reinstate.tasks.base import World
 
 STAY, NEXT_EPISODE, NEW_EPOCH = range(3)
@@ -124,12 +125,46 @@ def move_on(
         return where(move == NEW_EPOCH, new_epoch(world, key), to_next(move, key, state))
 
     if not within:
-        return switch(move, [stay, to_next, to_new], key, state)
+        return _switch(move, [stay, to_next, to_new], key, state)
     # What a branch returns is copied, and the epoch's tasks can be large.
     small = [lambda *args, go=go: go(*args)._replace(tasks=()) for go in (stay, to_next)]
-    return switch(move, small, key, state)._replace(tasks=state.tasks)
+    return _switch(move, small, key, state)._replace(tasks=state.tasks)
 
 
 def where(condition: Array, this: Any, that: Any) -> Any:
     """Choose between two trees of the same structure."""
     return jax.tree.map(lambda x, y: jnp.where(condition, x, y), this, that)
+
+
+def _switch(index: Array, branches: Sequence[Callable[..., Any]], *args: Any) -> Any:
+    """Call `branches[index](index, *args)`.
+
+    Under `vmap`, `jax.lax.switch` computes all branches for all lanes and chooses. Here all lanes,
+    of nested `vmap` too, take the branch of the largest index among them. So a branch must also do
+    right by lanes of a smaller index, which it is told.
+    """
+    of_lanes = [jax.vmap(branch) for branch in branches]
+    one = custom_vmap(lambda index, *args: jax.lax.switch(index, branches, index, *args))
+    lanes = custom_vmap(lambda index, *args: jax.lax.switch(jnp.max(index), of_lanes, index, *args))
+
+    @one.def_vmap
+    def _(size: int, batched: Sequence[Any], *args: Any) -> tuple[Any, Any]:
+        return _all_batched(lanes(*_with_axis(size, batched, args)))
+
+    @lanes.def_vmap
+    def _(size: int, batched: Sequence[Any], *args: Any) -> tuple[Any, Any]:
+        args = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), _with_axis(size, batched, args))
+        return _all_batched(jax.tree.map(lambda x: x.reshape(size, -1, *x.shape[1:]), lanes(*args)))
+
+    return one(index, *args)
+
+
+def _with_axis(size: int, batched: Sequence[Any], args: Any) -> Any:
+    """Give a leading axis to those arrays that have none."""
+    return jax.tree.map(
+        lambda has, x: x if has else jnp.broadcast_to(x, (size, *x.shape)), tuple(batched), args
+    )
+
+
+def _all_batched(results: Any) -> tuple[Any, Any]:
+    return results, jax.tree.map(lambda _: True, results)

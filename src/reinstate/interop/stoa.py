@@ -12,7 +12,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from reinstate.interop.functional import Environment, EnvParams, EnvState, Info
-from reinstate.interop.spaces import MOST
+from reinstate.tasks.base import MOST
 
 try:
     import stoa

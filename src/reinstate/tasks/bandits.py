@@ -10,7 +10,7 @@ from jax import Array
 from reinstate import draws
 from reinstate.errors import UserError, require_positive, require_probability
 from reinstate.tasks.barcodes import MAX_BARCODE_LENGTH, BarcodeWorld
-from reinstate.tasks.base import Observation
+from reinstate.tasks.base import UNIT, Bounds, Observation
 from reinstate.tasks.drawings import DrawingWorld
 from reinstate.tasks.recurring import RecurringWorld
 
@@ -72,6 +72,9 @@ class Bandits(RecurringWorld):
     @property
     def episode_length(self) -> int:
         return self.pulls
+
+    def bounds(self) -> Bounds:
+        return super().bounds()._replace(features=UNIT, reward=UNIT)
 
     def sample_epoch(self, key: Array) -> BanditTask:
         context_key, arm_key = jax.random.split(key)

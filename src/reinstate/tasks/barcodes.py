@@ -9,6 +9,7 @@ from jax import Array
 
 from reinstate import draws
 from reinstate.errors import UserError
+from reinstate.tasks.base import UNIT, Bounds
 from reinstate.tasks.recurring import RecurringWorld
 
 MAX_BARCODE_LENGTH = 30  # barcodes are drawn as int32 numbers
@@ -78,6 +79,9 @@ class BarcodeWorld(RecurringWorld):
     @property
     def context_size(self) -> int:
         return self.barcode_length
+
+    def bounds(self) -> Bounds:
+        return Bounds(context=UNIT)
 
     def contexts_of(self, key: Array, index: Array, exposure: Array) -> Array:
         return barcodes(key, self.sequence.max_tasks, self.barcode_length)[index]

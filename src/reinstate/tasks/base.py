@@ -9,7 +9,13 @@ import abc
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
+
+Range = tuple[float, float]
+MOST = float(np.finfo(np.float32).max)  # a finite bound for what a world does not bound
+ANY: Range = (-MOST, MOST)
+UNIT: Range = (0.0, 1.0)
 
 
 class Observation(NamedTuple):
@@ -17,6 +23,14 @@ class Observation(NamedTuple):
 
     features: Array  # (observation_size,) what every agent sees besides its last action and reward
     context: Array  # () the row of `contexts(task)` that is shown; −1: none
+
+
+class Bounds(NamedTuple):
+    """The least and the largest number of each part of what an agent is shown."""
+
+    features: Range = ANY
+    context: Range = ANY
+    reward: Range = ANY
 
 
 class World(abc.ABC):
@@ -51,6 +65,10 @@ class World(abc.ABC):
     @abc.abstractmethod
     def max_exposures(self) -> int:
         """How often one context can be met in an epoch, at most."""
+
+    def bounds(self) -> Bounds:
+        """Return what observations and rewards lie between, for spaces; by default anything."""
+        return Bounds()
 
     def for_evaluation(self) -> "World":
         """Return the world that agents are evaluated in; by default the one they learn in."""

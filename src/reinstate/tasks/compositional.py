@@ -19,7 +19,7 @@ from reinstate.errors import (
 )
 from reinstate.processes import Bag, exposures
 from reinstate.tasks.barcodes import barcodes, check_barcodes
-from reinstate.tasks.base import Observation, World
+from reinstate.tasks.base import UNIT, Bounds, Observation, World
 from reinstate.tasks.drawings import (
     EMBEDDING_SIZE,
     Classes,
@@ -170,6 +170,10 @@ class CompositionalBandits(World):
     @property
     def writes_per_episode(self) -> int:
         return 2 if self.stored == "both" else 1
+
+    def bounds(self) -> Bounds:
+        stimuli = (-self.scale, self.scale) if self.stimuli == "omniglot" else UNIT
+        return Bounds(stimuli, stimuli, UNIT)
 
     def for_evaluation(self) -> Self:
         """Return the world of judged_classes held-out classes, without the curriculum."""

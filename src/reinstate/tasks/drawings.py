@@ -17,6 +17,7 @@ from jax import Array
 from reinstate import draws
 from reinstate.errors import UserError, require_not_negative, require_positive, require_within
 from reinstate.files import read_arrays, write_arrays
+from reinstate.tasks.base import Bounds
 from reinstate.tasks.recurring import RecurringWorld
 
 NUM_CLASSES, NUM_DRAWINGS, EMBEDDING_SIZE = 659, 20, 128
@@ -123,6 +124,9 @@ class DrawingWorld(RecurringWorld):
     @property
     def context_size(self) -> int:
         return EMBEDDING_SIZE
+
+    def bounds(self) -> Bounds:
+        return Bounds(context=(-self.scale, self.scale))
 
     def for_evaluation(self) -> Self:
         """Return the world whose classes are the held-out ones."""

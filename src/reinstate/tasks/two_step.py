@@ -11,7 +11,7 @@ from reinstate import draws
 from reinstate.errors import UserError, require_choices, require_positive, require_probability
 from reinstate.processes import exposures
 from reinstate.tasks.barcodes import barcodes, check_barcodes
-from reinstate.tasks.base import Observation, World
+from reinstate.tasks.base import UNIT, Bounds, Observation, World
 
 FIRST_STAGE, SECOND_STAGE, OUTCOME = range(3)
 NO_CUE = -1
@@ -109,6 +109,9 @@ class EpisodicTwoStep(World):
     @property
     def max_exposures(self) -> int:
         return 1 + (min(self.cued, 1) if self.cues == "once" else self.cued)
+
+    def bounds(self) -> Bounds:
+        return Bounds(UNIT, UNIT, UNIT)
 
     def sample_epoch(self, key: Array) -> TwoStepTask:
         barcode_key, cue_key, start_key, reversal_key = jax.random.split(key, 4)

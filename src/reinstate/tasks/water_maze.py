@@ -10,7 +10,7 @@ from jax import Array
 from reinstate import draws
 from reinstate.errors import UserError, require_positive
 from reinstate.tasks.barcodes import BarcodeWorld, distinct_integers
-from reinstate.tasks.base import Observation
+from reinstate.tasks.base import UNIT, Bounds, Observation
 
 MOVES = ("left", "right", "up", "down")
 
@@ -71,6 +71,9 @@ class WaterMaze(BarcodeWorld):
     @property
     def episode_length(self) -> int:
         return self.steps
+
+    def bounds(self) -> Bounds:
+        return super().bounds()._replace(features=(-1.0, 1.0), reward=UNIT)
 
     def sample_epoch(self, key: Array) -> MazeTask:
         context_key, goal_key = jax.random.split(key)
