@@ -7,8 +7,6 @@ Both are warmed up, and take turns, so that a busy moment hits both. Random acti
 several rounds are recorded, all rounds beside them.
 """
 
-import shlex
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,10 +19,8 @@ import numpy as np
 import tyro
 from gymnasium.vector import SyncVectorEnv
 
-from reinstate.devices import describe
-from reinstate.files import write_json
+from measuring import made, write_record
 from reinstate.interop.gymnasium import IDS, ReinstateEnv, ReinstateVectorEnv
-from reinstate.runs.provenance import provenance, repeatable
 
 
 @dataclass(frozen=True)
@@ -56,12 +52,10 @@ def main(options: Options) -> None:
         "rounds": options.rounds,
         "seed": options.seed,
         "steps_per_second": rows,
-        "command": repeatable(shlex.join(["python", *sys.argv])),
-        **provenance(),
-        "device": describe(),
+        **made(),
         "packages": {name: version(name) for name in ("gymnasium", "numpy", "jaxlib")},
     }
-    write_json(options.out, record)
+    write_record(options.out, record)
 
 
 def compare(options: Options, id: str, per: Any) -> dict[str, Any]:
@@ -75,35 +69,24 @@ def compare(options: Options, id: str, per: Any) -> dict[str, Any]:
         "vector": ReinstateVectorEnv(IDS[id], options.lanes, **arguments),
         "sync": SyncVectorEnv([one] * options.lanes, autoreset_mode="SameStep"),
     }
-    players = {name: of_many(envs, options) for name, envs in vectors.items()}
-    players["single"] = of_one(one(), options)
-    speeds = take_turns(players, options)
+    players = {name: player(each, options.seed, options.lanes) for name, each in vectors.items()}
+    speeds = take_turns({**players, "single": player(one(), options.seed)}, options)
     found = {n: {"median": float(np.median(s)), "rounds": s} for n, s in speeds.items()}
     times = float(np.median(np.divide(speeds["vector"], speeds["sync"])))
     return {**found, "times": times}
 
 
-def of_many(envs: Any, options: Options) -> Callable[[], int]:
+def player(envs: Any, seed: int, lanes: int = 0) -> Callable[[], int]:
     """Return a function that takes one step in every lane and tells how many that were."""
-    actions = np.random.default_rng(options.seed)
-    envs.reset(seed=options.seed)
+    space = envs.single_action_space if lanes else envs.action_space
+    actions = np.random.default_rng(seed)
+    envs.reset(seed=seed)
 
     def step() -> int:
-        envs.step(actions.integers(envs.single_action_space.n, size=options.lanes))
-        return options.lanes
-
-    return step
-
-
-def of_one(env: Any, options: Options) -> Callable[[], int]:
-    actions = np.random.default_rng(options.seed)
-    env.reset(seed=options.seed)
-
-    def step() -> int:
-        _, _, terminated, _, _ = env.step(actions.integers(env.action_space.n))
-        if terminated:
-            env.reset()
-        return 1
+        _, _, terminated, _, _ = envs.step(actions.integers(space.n, size=lanes or None))
+        if not lanes and terminated:
+            envs.reset()
+        return lanes or 1
 
     return step
 

@@ -20,17 +20,13 @@ import numpy as np
 import optax
 import tyro
 
-from reinstate.bench.cases import Case, Program, case_of, training
-from reinstate.bench.timing import rates, ratio, take_turns
-from reinstate.devices import describe
-from reinstate.files import write_document
+from cases import Case, Program, case_of, training
+from measuring import made, rates, ratio, take_turns, write_record
 from reinstate.learner import Learner, a2c_loss
 from reinstate.recompute import play_to_learn
 from reinstate.rollout import start_lanes
-from reinstate.runs.provenance import provenance
 from reinstate.through_time import kernel as through_time
 
-PROGRAM = "python benchmarks/kernel.py"
 AGENT = "epl2rl"
 
 
@@ -59,17 +55,11 @@ def main(options: Options) -> None:
         settings = replace(cases[0].settings, seeds=seeds)
         settings = replace(settings, learner=replace(settings.learner, lanes=lanes))
         cases.append(cases[0]._replace(settings=settings))
-    document: dict[str, Any] = {
-        "command": PROGRAM,
-        **provenance(),
-        "device": describe(),
-        "rows": [],
-    }
+    document: dict[str, Any] = {**made(), "rows": []}
     for case in cases:
         document["rows"].append(row(case, options.repeats))
         print(document["rows"][-1], flush=True)
-        if options.record:
-            write_document(options.record, document)
+        write_record(options.record, document)
 
 
 def row(case: Case, repeats: int) -> dict[str, Any]:

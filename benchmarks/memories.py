@@ -8,17 +8,14 @@ all norms at every read, picks k neighbours in k passes, and compares a new key 
 Ways take turns, so that a busy moment hits them all. Reports the best and the median: on a shared
 machine the best is the machine's speed, and the gap between the two shows how busy it was.
 
-Many queries at once are compared with a product of large matrices. What an H200 should need is
-computed from bytes and operations, and was not measured.
+Many queries at once are compared with a product of large matrices.
 """
 
-import os
-import statistics
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import jax
@@ -26,18 +23,12 @@ import jax.numpy as jnp
 import tyro
 from jax import Array
 
-from reinstate.devices import describe
-from reinstate.files import write_document
+from measuring import made, rounded, take_turns, write_record
 from reinstate.memory import DND, Contents, search
-from reinstate.runs.provenance import provenance
 
-PROGRAM = "python benchmarks/memories.py"
 VALUE_SIZE = 50  # the paper's cell states
 SQUARE = 2048  # of the matrices whose product shows how fast the machine is
-LONG = 10.0  # seconds after which a measurement is not repeated
-
-# Assumed of an H200: bytes and products per second, dense, and how much of them a program reaches.
-H200 = {"bytes": 4.8e12, "tensorfloat32": 494e12, "bfloat16": 989e12, "reached": 0.6}
+LONG = 60.0  # seconds after which measurements of one memory are not repeated
 
 
 @dataclass(frozen=True)
@@ -82,52 +73,46 @@ def main(options: Options) -> None:
                 rows.append(measured(options, entries, size))
                 show(rows[-1])
     document: dict[str, Any] = {
-        "command": f"{PROGRAM} --queries {options.queries} --k {options.k}"
-        f" --repeats {options.repeats}",
-        **provenance(),
-        "device": describe(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+        **made(),
         "products_per_second": round(max(row.get("products_per_second", 0) for row in rows)),
         "queries": options.queries,
         "k": options.k,
         "rows": rows,
-        "expected": [*expected(options)],
     }
-    for each in document["expected"]:
-        print(each)
-    if options.record:
-        write_document(options.record, document)
+    write_record(options.record, document)
 
 
 def measured(options: Options, entries: int, size: int) -> dict[str, Any]:
     """Return the seconds of an episode, a write, and many reads at once, in a full memory."""
     compared = size == options.many_size
     k = options.k
+    turns = max(2, min(256, 2_000_000 // entries))
     ways = {
-        "episode": looped(DND(entries), size),
-        "episode_k": looped(DND(entries, k), size),
-        "write": looped(DND(entries), size, reads=False),
+        "episode": looped(DND(entries), size, turns),
+        "episode_k": looped(DND(entries, k), size, turns),
+        "write": looped(DND(entries), size, turns, reads=False),
     }
     if compared:
-        ways["plain_episode"] = looped(Plain(entries), size)
-        ways["plain_episode_k"] = looped(Plain(entries, k), size)
-        ways["plain_write"] = looped(Plain(entries), size, reads=False)
-        ways["many"] = many(DND(entries, k), options, entries, size)
-        ways["product"] = product()
-    seconds = in_turns(ways, options.repeats)
+        ways["plain_episode"] = looped(Plain(entries), size, turns)
+        ways["plain_episode_k"] = looped(Plain(entries, k), size, turns)
+        ways["plain_write"] = looped(Plain(entries), size, turns, reads=False)
+        ways["many"] = many(DND(entries, k), options, size)
+        matrix = jnp.ones((SQUARE, SQUARE))
+        ways["product"] = partial(
+            jax.jit(partial(jnp.matmul, precision=search.FULL)), matrix, matrix
+        )
+    seconds = take_turns(ways, options.repeats, LONG)
     row: dict[str, Any] = {"entries": entries, "size": size}
-    row |= {name: rounded(found) for name, found in seconds.items() if name != "product"}
+    for name, found in seconds.items():
+        calls = 1 if name in ("many", "product") else turns
+        times = {"best": min(found), "median": median(found)}
+        row[name] = {what: rounded(each / calls) for what, each in times.items()}
     if compared:
-        rate = 2 * SQUARE**3 / min(seconds["product"])
+        rate = 2 * SQUARE**3 / row.pop("product")["best"]
         operations = 2 * entries * size * options.queries
         row["products_per_second"] = round(rate)
-        row["share_of_peak"] = round(operations / min(seconds["many"]) / rate, 3)
+        row["share_of_peak"] = round(operations / row["many"]["best"] / rate, 3)
     return row
-
-
-def rounded(seconds: list[float]) -> dict[str, float]:
-    found = {"best": min(seconds), "median": statistics.median(seconds)}
-    return {name: float(f"{each:.4g}") for name, each in found.items()}
 
 
 def filled(dnd: DND, size: int) -> Contents:
@@ -135,9 +120,8 @@ def filled(dnd: DND, size: int) -> Contents:
     return dnd.holding(keys, jnp.zeros((dnd.capacity, VALUE_SIZE)))
 
 
-def looped(dnd: DND, size: int, reads: bool = True) -> Callable[[], float]:
-    """Make a function that reads and writes in a loop, and returns the seconds of each turn."""
-    turns = max(2, min(256, 2_000_000 // dnd.capacity))
+def looped(dnd: DND, size: int, turns: int, reads: bool = True) -> Callable[[], Any]:
+    """Make a function that reads and writes in a loop, in contents that are given up."""
 
     def once(contents: Contents, key: Array) -> tuple[Contents, Array]:
         if not reads:
@@ -149,84 +133,17 @@ def looped(dnd: DND, size: int, reads: bool = True) -> Callable[[], float]:
     keys = jax.random.normal(jax.random.key(1), (turns, size))
     state = [jax.jit(partial(filled, dnd, size))()]
 
-    def timed() -> float:
-        began = time.perf_counter()
+    def timed() -> Any:
         state[0], found = run(state[0], keys)
-        jax.block_until_ready(found)
-        jax.block_until_ready(state[0])
-        return (time.perf_counter() - began) / turns
+        return state[0], found
 
     return timed
 
 
-def many(dnd: DND, options: Options, entries: int, size: int) -> Callable[[], float]:
-    run = jax.jit(dnd.read_many)
+def many(dnd: DND, options: Options, size: int) -> Callable[[], Any]:
     queries = jax.random.normal(jax.random.key(1), (options.queries, size))
     contents = jax.jit(partial(filled, dnd, size))()
-
-    def timed() -> float:
-        began = time.perf_counter()
-        jax.block_until_ready(run(contents, queries)[0])
-        return time.perf_counter() - began
-
-    return timed
-
-
-def product() -> Callable[[], float]:
-    """Time a product of square matrices in full precision."""
-    run = jax.jit(partial(jnp.matmul, precision=search.FULL))
-    matrix = jnp.ones((SQUARE, SQUARE))
-
-    def timed() -> float:
-        began = time.perf_counter()
-        jax.block_until_ready(run(matrix, matrix))
-        return time.perf_counter() - began
-
-    return timed
-
-
-def in_turns(ways: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, list[float]]:
-    """Return the seconds of each way, turn by turn, after one that compiles."""
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for turn in range(repeats + 1):
-        for name, way in ways.items():
-            if sum(seconds[name]) < LONG:
-                found = way()
-                seconds[name] += [found] if turn else []
-    return seconds
-
-
-def expected(options: Options) -> Iterator[dict[str, Any]]:
-    """Count what an H200 has to move and multiply for many queries at once.
-
-    The table passes once, and products are written and read again once, unless a block of them
-    stays in the cache; what is looked at again is read at random, but in runs of whole groups.
-    """
-    entries, size = max(options.entries), options.many_size
-    sizes = search._sizes(entries, options.queries, None)
-    groups = 2 * options.k + search.SPARE
-    again = 4 * options.queries * groups * sizes.group * size
-    bytes_moved = {
-        "table": 4 * entries * size,
-        "products": 2 * 4 * entries * options.queries,
-        "again": again,
-    }
-    operations = 2 * entries * size * options.queries
-    for precision in ("tensorfloat32", "bfloat16"):
-        moving = sum(bytes_moved.values()) / (H200["bytes"] * H200["reached"])
-        multiplying = operations / (H200[precision] * H200["reached"])
-        yield {
-            "device": "H200",
-            "precision": precision,
-            "entries": entries,
-            "size": size,
-            "queries": options.queries,
-            "operations": operations,
-            **bytes_moved,
-            "multiplying": float(f"{multiplying:.3g}"),
-            "moving": float(f"{moving:.3g}"),
-            "seconds": float(f"{multiplying + moving:.3g}"),
-        }
+    return partial(jax.jit(dnd.read_many), contents, queries)
 
 
 def show(row: Mapping[str, Any]) -> None:

@@ -1,12 +1,19 @@
-"""A record of `reinstate bench` → tables: a header and rows."""
+"""A record of benchmarks/speed.py → tables: a header and rows."""
 
 from typing import Any
 
-from reinstate.bench.cases import AXES
 from reinstate.figures.style import label
 from reinstate.runs.size import in_bytes
 
 Table = tuple[list[str], list[list[str]]]
+AXES = {
+    "lanes": "lanes per seed",
+    "seeds": "seeds",
+    "hidden": "hidden units",
+    "memory": "slots of the memory",
+    "epoch": "episodes per epoch",
+    "unroll": "steps compiled side by side",
+}
 KINDS = {"train": "training", "judge": "judging"}
 PARTS = {
     "tasks": "drawing tasks",
@@ -53,7 +60,7 @@ def growth(document: dict[str, Any]) -> Table:
         compiling = sum(trained["compile"].values()) if trained else None
         rows.append(
             [
-                AXES[axis].label,
+                AXES[axis],
                 f"{value:,}",
                 label(agent),
                 _rate(trained) if trained else "",
@@ -142,7 +149,7 @@ def waiting(document: dict[str, Any]) -> Table:
         memory = f"peak memory of the process {in_bytes(peak)}" if peak else ""
         what = f"first progress line of `reinstate train`, {words}"
         rows.append([what, f"{start[kind]['seconds']:.1f} s", memory])
-    for each in document["rewards"]:
+    for each in document.get("rewards", ()):
         seeds = f"{each['seeds']} seed{'s' * (each['seeds'] > 1)} of {each['lanes']} lanes"
         what = f"{each['reward']:g} per episode by {each['name']}, {seeds}"
         took = f"{each['train_seconds']:.1f} s of training"

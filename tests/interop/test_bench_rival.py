@@ -11,15 +11,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import against_pytorch  # noqa: E402
+from cases import Case, training  # noqa: E402
+from pytorch import Memory, Played, Rival, a2c_loss, draw_epoch  # noqa: E402
 from reinstate.agent import make_agent  # noqa: E402
-from reinstate.bench.cases import Shelf  # noqa: E402
-from reinstate.bench.pytorch import Memory, Played, Rival, a2c_loss, draw_epoch  # noqa: E402
-from reinstate.bench.rivals import compare  # noqa: E402
 from reinstate.learner import a2c_loss as our_loss  # noqa: E402
 from reinstate.memory import DND  # noqa: E402
 from reinstate.rollout import Step  # noqa: E402
 from reinstate_paper.barcode_bandits import QUICK  # noqa: E402
-from tiny import SILENT, TINY  # noqa: E402
+from tiny import TINY  # noqa: E402
 
 torch.set_num_threads(1)  # small tensors, and others may be at work
 LANES, HIDDEN = 5, TINY.network.hidden_size
@@ -133,20 +133,17 @@ def test_it_learns_to_recall() -> None:
 
 
 def test_turns_of_ours_and_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(compare.__globals__, "case_of", lambda e, a, p: _tiny(a))
-    found = compare("quick", 2, SILENT, Shelf(), batches=(1, 8))
+    tiny = Case("tiny", "epl2rl", TINY)
+
+    def case_of(experiment: str, agent: str, preset: str) -> Case:
+        return tiny._replace(agent=agent)
+
+    monkeypatch.setattr(against_pytorch, "case_of", case_of)
+    monkeypatch.setattr(against_pytorch, "as_preset", lambda *what: training(case_of(*what)))
+    monkeypatch.setitem(against_pytorch.BATCHES, "cpu", (1, 8))
+    found = against_pytorch.compare("quick", 2)
     names = [(row["name"], row["batch"]) for row in found["rows"]]
-    assert names[:3] == [
-        ("reinstate", 8),
-        ("reinstate", 1),
-        ("reinstate without memory", 8),
-    ]
-    assert {*names[3:]} == {("PyTorch", 1), ("PyTorch", 8)} and found["torch"]
-    assert found["rows"][0]["ours"]["median"] == 1
+    ours = [("reinstate", 8), ("reinstate", 1), ("reinstate without memory", 8)]
+    assert names[:3] == ours and {*names[3:]} == {("PyTorch", 1), ("PyTorch", 8)}
+    assert found["rows"][0]["ours"]["median"] == 1 and found["one_lane"]["batch"] == 1
     assert all(row["steps_per_second"]["median"] > 0 for row in found["rows"])
-
-
-def _tiny(agent: str) -> Any:
-    from reinstate.bench.cases import Case
-
-    return Case("tiny", agent, TINY)

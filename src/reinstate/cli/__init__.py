@@ -27,7 +27,6 @@ VERBS = {  # each is a class in the module of its name, imported when it is aske
     "optimum": "compute the best possible reward, memory or not",
     "sweep": "train and judge many runs, here or on a cluster",
     "tune": "search hyper-parameters, many settings at once",
-    "bench": "measure speed here, and what makes it slower",
     "play": "make a page to play against trained agents",
     "watch": "replay episodes of a trained run in the terminal",
     "memory-map": "draw the states that a trained run's memory holds",

@@ -2,10 +2,7 @@
 
 It is what a PyTorch user would write to be fast: a vectorised environment, one memory tensor for
 all lanes, changed in place, chance drawn in bulk, a fused optimiser, and Python only between steps.
-It needs the extra `bench`.
 """
-
-from __future__ import annotations  # the documentation is built without PyTorch
 
 from typing import NamedTuple
 

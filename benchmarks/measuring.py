@@ -1,4 +1,4 @@
-"""Programs that take turns, and what is told of their times: median, quartiles, steps per second.
+"""What benchmarks share: programs that take turns, what is told of their times, and records.
 
 Programs run one after the other, again and again, so that a busy moment hits them all.
 """
@@ -6,6 +6,7 @@ Programs run one after the other, again and again, so that a busy moment hits th
 import math
 import os
 import platform
+import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,10 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+
+from reinstate.devices import describe
+from reinstate.files import write_document
+from reinstate.runs.provenance import provenance
 
 CPUINFO = Path("/proc/cpuinfo")
 FEWEST = 3  # rounds that quartiles need
@@ -25,9 +30,7 @@ class Compiled(NamedTuple):
     run: Any
     trace: float  # seconds of tracing and lowering, in Python
     xla: float  # seconds of XLA
-    memory: (
-        int | None
-    )  # bytes of arguments, results and what lies between; None: the backend is silent
+    memory: int | None  # bytes of arguments, results and what lies between, if the backend tells
 
 
 def compile_timed(jitted: Any, *arguments: Any) -> Compiled:
@@ -36,16 +39,12 @@ def compile_timed(jitted: Any, *arguments: Any) -> Compiled:
     lowered = jitted.lower(*arguments)
     traced = time.perf_counter()
     run = lowered.compile()
-    return Compiled(run, traced - began, time.perf_counter() - traced, _bytes(run))
-
-
-def _bytes(run: Any) -> int | None:
-    """Ask a compiled program what it holds on a device; one that overwrites its input has less."""
+    seconds = traced - began, time.perf_counter() - traced
     found = run.memory_analysis()
     if found is None:
-        return None
+        return Compiled(run, *seconds, None)
     parts = found.argument_size_in_bytes + found.output_size_in_bytes + found.temp_size_in_bytes
-    return int(parts - found.alias_size_in_bytes)
+    return Compiled(run, *seconds, int(parts - found.alias_size_in_bytes))
 
 
 def take_turns(
@@ -97,7 +96,7 @@ def cores() -> int:
 
 
 def load() -> float | None:
-    """Return how many processes wanted a core in the last minute; None where nobody counts."""
+    """Return how many processes wanted a core in the last minute, where the system counts."""
     return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 
@@ -111,22 +110,19 @@ def processor() -> str:
     return names[0] if names else platform.machine()
 
 
-def peak_host_bytes() -> int | None:
-    """Return the most memory that this process ever had; None where that is not known."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    return in_bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-
-
 def in_bytes(maxrss: int) -> int:
     """Convert the size of the largest resident set: macOS counts bytes, others kibibytes."""
     return maxrss if sys.platform == "darwin" else maxrss * 1024
 
 
-def peak_device_bytes() -> int | None:
-    """Return the most memory in use on a device, where devices keep count; CPUs do not."""
-    found = [device.memory_stats() or {} for device in jax.local_devices()]
-    peaks = [each["peak_bytes_in_use"] for each in found if "peak_bytes_in_use" in each]
-    return max(peaks, default=None)
+def made() -> dict[str, Any]:
+    """Say what makes a record: the command, the program, the machine."""
+    command = shlex.join(["python", *sys.argv])
+    return {"command": command, **provenance(), "device": describe(), "cores": cores()}
+
+
+def write_record(path: Path | None, document: Mapping[str, Any]) -> None:
+    """Write what was found, if it is to be kept."""
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_document(path, document)

@@ -15,15 +15,15 @@ it but what is stored, so that it has no backward pass. Drawing tasks and random
 world itself, are left out: this is a floor.
 """
 
-import time
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from cases import Case
+from measuring import rounded, take_turns
 from reinstate.agent import Agent
-from reinstate.bench.cases import Case
-from reinstate.bench.timing import rounded
 from reinstate.devices import over_seeds
 from reinstate.tasks.base import World
 
@@ -115,13 +115,7 @@ def measure_machine(repeats: int = 5) -> Machine:
 
 
 def _best(function: Any, argument: jax.Array, repeats: int) -> float:
-    jax.block_until_ready(function(argument))
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        jax.block_until_ready(function(argument))
-        seconds.append(time.perf_counter() - began)
-    return min(seconds)
+    return min(take_turns({"": partial(function, argument)}, repeats)[""])
 
 
 def floor_of(case: Case, machine: Machine, rate: float, train: bool = True) -> dict[str, Any]:
