@@ -18,6 +18,7 @@ torch = pytest.importorskip("torch")
 
 import reinstate.interop.torch as ours  # noqa: E402
 from reinstate.agent import Network, make_agent  # noqa: E402
+from reinstate.errors import UserError  # noqa: E402
 from reinstate.runs.notebook import load  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
 from tiny import trained_run  # noqa: E402
@@ -100,8 +101,8 @@ def read(query: Any) -> Any:
     return MEMORY.read(MEMORY.empty(KEY, VALUE, LANES), query)
 
 
-def write(key: Any, value: Any, where: Any = None) -> Any:
-    return MEMORY.write(MEMORY.empty(KEY, VALUE, LANES), key, value, where)
+def write(key: Any, value: Any) -> Any:
+    return MEMORY.write(MEMORY.empty(KEY, VALUE, LANES), key, value)
 
 
 def act(action: Any, features: int = 0) -> Any:
@@ -114,22 +115,16 @@ def act(action: Any, features: int = 0) -> Any:
 zeros = torch.zeros
 FAR: dict[str, Any] = {"distance": "far"}
 MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: cell_step(zeros(LANES, 5)), ValueError, r"\(3, 5\), expected \(…, 4\).*input_size"),
+    (lambda: cell_step(zeros(LANES, 5)), ValueError, r"x has shape \(3, 5\), expected \(3, 4\)"),
     (lambda: cell_step(zeros(LANES, INPUT), rows=2), ValueError, r"state.c .*expected \(3, 6\)"),
     (lambda: cell_step(zeros(LANES, INPUT), c_ep=zeros(HIDDEN)), ValueError, "c_ep has shape"),
-    (lambda: cell_step(zeros(LANES, INPUT).long()), TypeError, r"int64, expected floats.*\.float"),
-    (lambda: cell_step(np.zeros((LANES, INPUT))), TypeError, "torch.as_tensor"),
     (lambda: read(zeros(KEY)), ValueError, r"query has shape \(4,\), expected \(3, 4\)"),
-    (lambda: read(zeros(LANES, KEY).int()), TypeError, "query is of torch.int32"),
     (lambda: write(zeros(LANES, KEY), zeros(LANES, KEY)), ValueError, "value has shape"),
-    (lambda: write(zeros(LANES, KEY), zeros(LANES, VALUE), zeros(LANES)), TypeError, r"\.bool"),
     (lambda: ours.DND(4).read(MEMORY.empty(KEY, VALUE), zeros(KEY)), ValueError, "3 slots"),
-    (lambda: ours.DND(capacity=2, k=3), ValueError, "raise capacity or lower k"),
-    (lambda: ours.DND(**FAR), ValueError, "choose cosine or euclidean"),
-    (lambda: ours.EpisodicLSTMCell(0, 3), ValueError, "input_size must be positive"),
-    (lambda: ours.EpisodicLSTMCell.from_lstm_cell(torch.nn.LSTM(2, 3)), TypeError, "nn.LSTMCell"),
+    (lambda: ours.DND(capacity=2, k=3), UserError, "raise capacity or lower k"),
+    (lambda: ours.DND(**FAR), UserError, "choose cosine or euclidean"),
+    (lambda: ours.EpisodicLSTMCell(0, 3), UserError, "input_size must be positive"),
     (lambda: act([0, 1, 3]), ValueError, "last_action is 3: actions are 0 to 2"),
-    (lambda: act([0.0, 1.0, 2.0]), TypeError, r"\.long"),
     (lambda: act([0, 1, 2], features=9), ValueError, "what the agent's task shows"),
 ]
 

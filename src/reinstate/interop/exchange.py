@@ -11,13 +11,13 @@ own cell.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import ml_dtypes  # noqa: F401  (NumPy's bfloat16)
 import numpy as np
-from safetensors import SafetensorError, safe_open
 
-from reinstate.errors import UserError, one_line
-from reinstate.files import LARGEST_ARRAYS, require_regular, write_arrays
+from reinstate.errors import UserError
+from reinstate.files import read_arrays, write_arrays
 
 if TYPE_CHECKING:
     import reinstate.cell
@@ -34,14 +34,10 @@ class Weights(NamedTuple):
     episodic: bool
 
     @property
-    def hidden_size(self) -> int:
-        """How many units the cell has."""
-        return int(self.bias.shape[0]) // num_gates(self.episodic)
-
-    @property
-    def input_size(self) -> int:
-        """The size of an input."""
-        return int(self.weight.shape[0]) - self.hidden_size
+    def sizes(self) -> tuple[int, int]:
+        """The size of an input and of the hidden state."""
+        hidden = int(self.bias.shape[0]) // num_gates(self.episodic)
+        return int(self.weight.shape[0]) - hidden, hidden
 
 
 def num_gates(episodic: bool) -> int:
@@ -51,13 +47,12 @@ def num_gates(episodic: bool) -> int:
 
 def save_cell(path: str | Path, cell: "reinstate.cell.EpisodicLSTMCell") -> None:
     """Write a cell's weights to a file."""
-    arrays = {"weight": np.asarray(cell.weight), "bias": np.asarray(cell.bias)}
-    write_arrays(Path(path), arrays, {FORMAT: ORDERS[cell.episodic]})
+    write_weights(path, Weights(np.asarray(cell.weight), np.asarray(cell.bias), cell.episodic))
 
 
 def load_cell(path: str | Path) -> "reinstate.cell.EpisodicLSTMCell":
     """Make a cell of the weights in a file."""
-    return make_cell(read_weights(path, "numpy"))
+    return make_cell(read_weights(path))
 
 
 def make_cell(weights: Weights) -> "reinstate.cell.EpisodicLSTMCell":
@@ -68,46 +63,32 @@ def make_cell(weights: Weights) -> "reinstate.cell.EpisodicLSTMCell":
 
     from reinstate.cell import EpisodicLSTMCell
 
-    def make(key: jax.Array) -> EpisodicLSTMCell:
-        sizes = weights.input_size, weights.hidden_size
-        return EpisodicLSTMCell(*sizes, episodic=weights.episodic, key=key)
-
-    cell: EpisodicLSTMCell = eqx.filter_eval_shape(make, jax.random.key(0))  # draws nothing
+    cell: EpisodicLSTMCell = eqx.filter_eval_shape(  # draws nothing
+        EpisodicLSTMCell, *weights.sizes, episodic=weights.episodic, key=jax.random.key(0)
+    )
     given = jnp.array(weights.weight), jnp.array(weights.bias)
     made: EpisodicLSTMCell = eqx.tree_at(lambda c: (c.weight, c.bias), cell, given)
     return made
 
 
-def read_weights(path: str | Path, framework: Literal["numpy", "pt"]) -> Weights:
-    """Read a cell's file into arrays of NumPy or PyTorch, if they can be a cell's."""
-    require_regular(Path(path), LARGEST_ARRAYS)  # a pipe would be waited for
-    try:
-        with safe_open(path, framework) as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            order = (file.metadata() or {}).get(FORMAT)
-    # safetensors answers a type that NumPy lacks with an AttributeError, a KeyError or a TypeError.
-    except (SafetensorError, OSError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UserError(
-            f"{path} cannot be read ({one_line(error)}): name a file that save_cell wrote"
-        ) from None
+def write_weights(path: str | Path, weights: Weights) -> None:
+    """Write arrays of NumPy to a cell's file."""
+    arrays = {"weight": weights.weight, "bias": weights.bias}
+    write_arrays(Path(path), arrays, {FORMAT: ORDERS[weights.episodic]})
+
+
+def read_weights(path: str | Path) -> Weights:
+    """Read a cell's file into arrays of NumPy, if they can be a cell's."""
+    arrays, metadata = read_arrays(Path(path), "name a file that save_cell wrote")
+    order = metadata.get(FORMAT)
     if order not in ORDERS.values() or arrays.keys() != {"weight", "bias"}:
         raise UserError(
             f"{path} is not a cell's file: name one that save_cell wrote; the agent of a whole run"
             " is read by reinstate.load or reinstate.interop.torch.load_agent"
         )
-    weights = Weights(arrays["weight"], arrays["bias"], order == ORDERS[True])
-    _require_fit(path, weights)
-    return weights
-
-
-def _require_fit(path: str | Path, weights: Weights) -> None:
-    """Refuse arrays of which no cell can be made."""
-    shapes = tuple(weights.weight.shape), tuple(weights.bias.shape)
-    gates = num_gates(weights.episodic)
+    found = Weights(arrays["weight"], arrays["bias"], order == ORDERS[True])
+    shapes, gates = (found.weight.shape, found.bias.shape), num_gates(found.episodic)
     fit = len(shapes[0]) == 2 and shapes[1] == shapes[0][1:] and shapes[1][0] % gates == 0
-    if not (fit and weights.input_size > 0 and weights.hidden_size > 0):
-        raise UserError(
-            f"{path}: weight {shapes[0]} and bias {shapes[1]} make no cell of {gates} gates; they"
-            f" must be (input_size + hidden_size, {gates} × hidden_size) and"
-            f" ({gates} × hidden_size,)"
-        )
+    if not (fit and min(found.sizes) > 0):
+        raise UserError(f"{path}: weight {shapes[0]} and bias {shapes[1]} make no cell")
+    return found

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from reinstate.interop.torch.cell import EpisodicLSTMCell, Gates, LSTMState, to_tensor
-from reinstate.interop.torch.checks import require_kind, require_tensor
+from reinstate.interop.torch.cell import (
+    EpisodicLSTMCell,
+    Gates,
+    LSTMState,
+    require_shape,
+    to_tensor,
+)
 from reinstate.interop.torch.memory import DND
 
 if TYPE_CHECKING:
@@ -91,10 +96,9 @@ class Agent(nn.Module):
         return state, Decision(out[..., :-1], out[..., -1], gates)
 
     def _check(self, features: Tensor, last_action: Tensor, last_reward: Tensor) -> None:
-        require_kind("last_action", last_action, "integers")
-        batch, whose = tuple(last_action.shape), "the leading dimensions of last_action"
-        require_tensor("last_reward", last_reward, "floats", batch, whose)
-        require_tensor("features", features, "floats", (*batch, *features.shape[-1:]), whose)
+        batch = tuple(last_action.shape)
+        require_shape("last_reward", last_reward, batch)
+        require_shape("features", features, (*batch, *features.shape[-1:]))
         wrong = (last_action < -1) | (last_action >= self.num_actions)
         if not torch.compiler.is_compiling() and wrong.any():
             raise ValueError(

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import torch
-from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from reinstate.errors import UserError, require_positive
-from reinstate.files import write_atomically
-from reinstate.interop.exchange import FORMAT, ORDERS, Weights, make_cell, num_gates, read_weights
-from reinstate.interop.torch.checks import leading, require_tensor
+from reinstate.errors import require_positive
+from reinstate.interop.exchange import Weights, make_cell, num_gates, read_weights, write_weights
 
 if TYPE_CHECKING:
     from reinstate import cell as original
@@ -59,10 +56,7 @@ class EpisodicLSTMCell(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        try:
-            require_positive(input_size=input_size, hidden_size=hidden_size)
-        except UserError as error:
-            raise ValueError(str(error)) from None
+        require_positive(input_size=input_size, hidden_size=hidden_size)
         self.input_size, self.hidden_size = input_size, hidden_size
         self.episodic, self.forget_bias = episodic, forget_bias
         shape = (input_size + hidden_size, num_gates(episodic) * hidden_size)
@@ -88,9 +82,13 @@ class EpisodicLSTMCell(nn.Module):
 
         Without a state it starts from zeros.
         """
-        batch, dtype = leading("x", x, self.input_size, "the cell's input_size"), self.weight.dtype
+        batch, dtype = tuple(x.shape[:-1]), self.weight.dtype
         c, h = self.initial_state(*batch) if state is None else state
-        self._check(batch, c, h, c_ep)
+        require_shape("x", x, (*batch, self.input_size))
+        require_shape("state.c", c, (*batch, self.hidden_size))
+        require_shape("state.h", h, (*batch, self.hidden_size))
+        if self.episodic and c_ep is not None:
+            require_shape("c_ep", c_ep, (*batch, self.hidden_size))
         z = linear(torch.cat([x.to(dtype), h.to(dtype)], dim=-1), self.weight.T, self.bias)
         i, f, o, c_in, *r = z.split(self.hidden_size, dim=-1)
         gates = Gates(
@@ -101,86 +99,40 @@ class EpisodicLSTMCell(nn.Module):
             c = c + gates.r * c_ep.to(dtype)
         return LSTMState(c, gates.o * c.tanh()), gates
 
-    def _check(self, batch: tuple[int, ...], c: Tensor, h: Tensor, c_ep: Tensor | None) -> None:
-        shape, whose = (*batch, self.hidden_size), "x's leading dimensions and hidden_size"
-        require_tensor("state.c", c, "floats", shape, whose)
-        require_tensor("state.h", h, "floats", shape, whose)
-        if self.episodic and c_ep is not None:
-            require_tensor("c_ep", c_ep, "floats", shape, whose)
-
     def extra_repr(self) -> str:
         """Describe the cell where PyTorch prints it."""
         return f"{self.input_size}, {self.hidden_size}, episodic={self.episodic}"
 
     @classmethod
     def from_weights(cls, weights: Weights) -> Self:
-        """Make a cell of its weights, as tensors, on their device and of their dtype."""
-        like = {"device": weights.weight.device, "dtype": weights.weight.dtype}
-        sizes = weights.input_size, weights.hidden_size
-        cell = torch.nn.utils.skip_init(cls, *sizes, episodic=weights.episodic, **like)
-        with torch.no_grad():
-            cell.weight.copy_(weights.weight)
-            cell.bias.copy_(weights.bias)
+        """Make a cell of its weights, as arrays of JAX or NumPy."""
+        tensors = {"weight": to_tensor(weights.weight), "bias": to_tensor(weights.bias)}
+        like: Any = {"episodic": weights.episodic, "dtype": tensors["weight"].dtype}
+        cell = torch.nn.utils.skip_init(cls, *weights.sizes, **like)
+        cell.load_state_dict(tensors)
         return cell
 
     @classmethod
     def from_jax(cls, cell: original.EpisodicLSTMCell) -> Self:
         """Make a cell with the weights of a JAX cell."""
-        return cls.from_weights(
-            Weights(to_tensor(cell.weight), to_tensor(cell.bias), cell.episodic)
-        )
+        return cls.from_weights(Weights(cell.weight, cell.bias, cell.episodic))
+
+    def to_weights(self) -> Weights:
+        """Return the weights as arrays of NumPy."""
+        return Weights(_to_array(self.weight), _to_array(self.bias), self.episodic)
 
     def to_jax(self) -> original.EpisodicLSTMCell:
         """Return the JAX cell with these weights."""
-        import jax.numpy as jnp
-
-        def to_array(x: Tensor) -> Any:
-            x = x.detach().cpu()
-            if x.dtype == torch.bfloat16:  # which NumPy does not take from PyTorch
-                return jnp.asarray(x.float().numpy(), jnp.bfloat16)
-            return x.numpy()
-
-        return make_cell(Weights(to_array(self.weight), to_array(self.bias), self.episodic))
-
-    @classmethod
-    def from_lstm_cell(cls, lstm: nn.LSTMCell, *, episodic: bool = False) -> Self:
-        """Make a cell that computes what an `nn.LSTMCell` does.
-
-        PyTorch has its gates in the order i, f, c_in, o, and two biases, of which this has the sum.
-        An episodic one gets new weights for the r-gate: until a state is reinstated it computes the
-        same.
-        """
-        if not isinstance(lstm, nn.LSTMCell):
-            raise TypeError(
-                f"from_lstm_cell takes an nn.LSTMCell, not {type(lstm).__name__}: copy the weights"
-                " of one layer into an nn.LSTMCell first"
-            )
-        hidden, like = lstm.hidden_size, lstm.weight_ih
-        cell = cls(lstm.input_size, hidden, episodic=episodic, device=like.device, dtype=like.dtype)
-        with torch.no_grad():
-            weight = torch.cat([lstm.weight_ih, lstm.weight_hh], dim=1)
-            cell.weight[:, : 4 * hidden] = _swapped(weight).T
-            cell.bias[: 4 * hidden] = _swapped(lstm.bias_ih + lstm.bias_hh) if lstm.bias else 0
-        return cell
-
-    def to_lstm_cell(self) -> nn.LSTMCell:
-        """Return an `nn.LSTMCell` that computes the same as long as no state is reinstated."""
-        hidden = self.hidden_size
-        like = self.weight
-        lstm = nn.LSTMCell(self.input_size, hidden, device=like.device, dtype=like.dtype)
-        with torch.no_grad():
-            weight = _swapped(self.weight[:, : 4 * hidden].T)
-            lstm.weight_ih.copy_(weight[:, : self.input_size])
-            lstm.weight_hh.copy_(weight[:, self.input_size :])
-            lstm.bias_ih.copy_(_swapped(self.bias[: 4 * hidden]))
-            lstm.bias_hh.zero_()
-        return lstm
+        return make_cell(self.to_weights())
 
 
-def _swapped(blocks: Tensor) -> Tensor:
-    """Change i, f, c_in, o into i, f, o, c_in, or back."""
-    i, f, third, fourth = blocks.chunk(4)
-    return torch.cat([i, f, fourth, third])
+def require_shape(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
+    """Refuse a tensor of another shape, which PyTorch might broadcast without a word."""
+    if tuple(tensor.shape) != shape:
+        raise ValueError(
+            f"{name} has shape {tuple(tensor.shape)}, expected {shape}: all that goes into one call"
+            " has the same leading dimensions"
+        )
 
 
 def to_tensor(array: Any) -> Tensor:
@@ -191,12 +143,16 @@ def to_tensor(array: Any) -> Tensor:
     return torch.from_numpy(plain)
 
 
+def _to_array(x: Tensor) -> np.ndarray:
+    x = x.detach().cpu()
+    return x.float().numpy().astype("bfloat16") if x.dtype == torch.bfloat16 else x.numpy()
+
+
 def save_cell(path: str | Path, cell: EpisodicLSTMCell) -> None:
     """Write a cell's weights to a file that `reinstate.interop.exchange.load_cell` reads too."""
-    tensors = {name: x.detach().cpu().contiguous() for name, x in cell.named_parameters()}
-    write_atomically(Path(path), save(tensors, {FORMAT: ORDERS[cell.episodic]}))
+    write_weights(path, cell.to_weights())
 
 
 def load_cell(path: str | Path) -> EpisodicLSTMCell:
     """Make a cell of the weights in a file, whichever side wrote it."""
-    return EpisodicLSTMCell.from_weights(read_weights(path, "pt"))
+    return EpisodicLSTMCell.from_weights(read_weights(path))

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from reinstate.errors import UserError, require_choices, require_positive
-from reinstate.interop.torch.checks import require_tensor
+from reinstate.interop.torch.cell import require_shape
 
 TINY = 1e-12  # keeps the direction of a zero vector, and its gradient, finite
 
@@ -60,13 +60,10 @@ class DND:
     """The kernel's softening, 1 / (distance + delta), after Pritzel et al. 2017."""
 
     def __post_init__(self) -> None:
-        try:
-            require_positive(capacity=self.capacity, k=self.k, delta=self.delta)
-            require_choices(self)
-        except UserError as error:
-            raise ValueError(str(error)) from None
+        require_positive(capacity=self.capacity, k=self.k, delta=self.delta)
+        require_choices(self)
         if self.k > self.capacity:
-            raise ValueError(
+            raise UserError(
                 f"k = {self.k} neighbours need as many slots, and capacity is {self.capacity}:"
                 " raise capacity or lower k"
             )
@@ -100,11 +97,11 @@ class DND:
         default all of them do.
         """
         lanes = self._lanes(contents)
-        _check("key", key, lanes, contents.keys)
-        _check("value", value, lanes, contents.values)
+        require_shape("key", key, (*lanes, contents.keys.shape[-1]))
+        require_shape("value", value, (*lanes, contents.values.shape[-1]))
         if where is None:
             where = torch.ones(lanes, dtype=torch.bool, device=contents.writes.device)
-        require_tensor("where", where, "booleans", lanes, "the lanes of the contents")
+        require_shape("where", where, lanes)
         key, value = key.to(contents.keys.dtype), value.to(contents.values.dtype)
         same = (contents.keys == key[..., None, :]).all(-1) & (contents.written > 0)
         # Empty slots were never used, so they come first; a match comes before everything.
@@ -130,7 +127,7 @@ class DND:
 
         weights_i = κ_i / Σ_j κ_j,  κ_i = 1 / (d(query, key_i) + δ)
         """
-        _check("query", query, self._lanes(contents), contents.keys)
+        require_shape("query", query, (*self._lanes(contents), contents.keys.shape[-1]))
         query = query.to(contents.keys.dtype)
         slots = self._nearest(contents, query.detach())
         written = contents.written.gather(-1, slots)
@@ -180,11 +177,6 @@ class DND:
                 f" {self.capacity}: use the DND that made them"
             )
         return tuple(contents.writes.shape)
-
-
-def _check(name: str, tensor: Any, lanes: tuple[int, ...], among: Tensor) -> None:
-    whose = "the lanes of the contents and the size they were made for"
-    require_tensor(name, tensor, "floats", (*lanes, among.shape[-1]), whose)
 
 
 def _norm(x: Tensor) -> Tensor:
