@@ -233,20 +233,6 @@ def test_separate_feedback_is_the_action_and_the_reward() -> None:
     np.testing.assert_allclose(state, agent.cell(x, a_state())[0], rtol=1e-5)
 
 
-def test_unknown_feedback_is_refused() -> None:
-    with pytest.raises(UserError, match="unknown feedback 'both': choose separate or joint"):
-        Network(feedback="both")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("setting", "known"),
-    [("reinstated", "every-step or first-step"), ("stored", "raw, tanh or rms")],
-)
-def test_unknown_ways_to_reinstate_and_to_store_are_refused(setting: str, known: str) -> None:
-    with pytest.raises(UserError, match=f"unknown {setting} 'x': choose {known}"):
-        Network(**{setting: "x"})  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("learned", [False, True])
 def test_an_episode_starts_from_zero_before_training(learned: bool) -> None:
     network = Network(hidden_size=5, learned_start=learned)
@@ -281,12 +267,6 @@ def test_an_unknown_name_offers_the_nearest(typo: str, meant: str) -> None:
 def test_a_name_like_no_other_lists_the_known() -> None:
     with pytest.raises(UserError, match="known: l2rl, l2rl-context, epl2rl, epl2rl-recog"):
         make("xyz")
-
-
-@pytest.mark.parametrize("settings", [{"hidden_size": 0}, {"hidden_size": -1}])
-def test_impossible_sizes_are_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match="must be positive"):
-        Network(**settings)
 
 
 EVERY_CUE = Recognition(margin=True, age=True, emptiness=True, reach=0.1)

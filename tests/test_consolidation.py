@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 
 from reference.dnd import Consolidated
-from reinstate.errors import UserError
 from reinstate.memory import DND, Consolidating, Contents
 from test_memory import (
     BINARY,
@@ -206,23 +205,6 @@ def test_gradients_of_merged_keys_are_shares_of_the_mean() -> None:
 
     gradient = jax.jit(jax.grad(key_of_three))(jnp.arange(6.0).reshape(3, 2))
     np.testing.assert_allclose(gradient, [[1 / 3, 0]] * 3, rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"merge": "sum"}, "unknown merge 'sum': choose none, replace or mean"),
-        ({"recall": "oldest"}, "unknown recall 'oldest': choose nearest or newest"),
-        ({"distance": "manhattan"}, "choose cosine or euclidean"),
-        ({"reach": -0.1}, "reach must be a distance, 0 or more, not -0.1"),
-        ({"reach": float("nan")}, "reach must be a distance, 0 or more, not nan"),
-        ({"reach": float("inf")}, "reach must be a distance, 0 or more, not inf"),
-        ({"k": 5}, "raise capacity or lower k"),
-    ],
-)
-def test_settings_that_cannot_work_name_the_fix(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        consolidating(**settings)
 
 
 def test_one_that_is_fitted_keeps_its_other_settings() -> None:

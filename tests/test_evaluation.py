@@ -12,7 +12,6 @@ import pytest
 
 from reinstate.agent import make_agent
 from reinstate.analysis.lesions import Misfiled
-from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate, evaluate_in
 from reinstate.memory import DND, Contents, Memory
 from reinstate.runs.judge import Evaluator
@@ -179,9 +178,3 @@ def test_agents_are_judged_on_epochs_they_were_not_trained_on(
     state = evaluator.load(trained_run(tmp_path / "x"))
     for epoch in range(4):
         assert not np.array_equal(trained_on(state.key[1], jnp.array(epoch)), uniform.context_id)
-
-
-@pytest.mark.parametrize("epochs", [0, -1])
-def test_there_must_be_something_to_play(epochs: int) -> None:
-    with pytest.raises(UserError, match=f"epochs must be positive, not {epochs}"):
-        Evaluation(epochs=epochs)

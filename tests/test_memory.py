@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from jax import Array
 
 from reference.dnd import Dictionary, blend, distance_between
-from reinstate.errors import UserError
 from reinstate.memory import DND, Contents, Retrieval
 
 DISTANCES = ["cosine", "euclidean"]
@@ -312,23 +311,6 @@ def test_lanes_are_independent_memories() -> None:
             together,
             one,
         )
-
-
-def test_more_neighbours_than_slots_name_the_fix() -> None:
-    with pytest.raises(UserError, match="raise capacity or lower k"):
-        DND(capacity=2, k=3)
-    DND(capacity=3, k=3)
-
-
-@pytest.mark.parametrize("settings", [{"capacity": 0}, {"k": 0}, {"k": -1}, {"delta": 0.0}])
-def test_sizes_must_be_positive(settings: dict) -> None:
-    with pytest.raises(UserError, match="must be positive"):
-        DND(**settings)
-
-
-def test_an_unknown_distance_names_the_known() -> None:
-    with pytest.raises(UserError, match="choose cosine or euclidean"):
-        DND(distance="manhattan")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

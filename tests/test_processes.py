@@ -1,5 +1,6 @@
 import math
 from collections import Counter
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -182,16 +183,10 @@ def test_processes_by_name() -> None:
         make_process("sack", 4, 5, alpha=2.0)
 
 
-@pytest.mark.parametrize(("num_tasks", "repeats"), [(0, 1), (1, 0), (-2, 3)])
-def test_bag_sizes_must_be_positive(num_tasks: int, repeats: int) -> None:
-    with pytest.raises(UserError, match="must be positive"):
-        Bag(num_tasks, repeats)
-
-
 @pytest.mark.parametrize(
-    ("num_episodes", "alpha"),
-    [(0, 1.0), (-1, 1.0), (5, 0.0), (5, -1.0), (5, math.nan), (5, math.inf)],
+    "make",
+    [partial(Bag, 0, 1), partial(Bag, 1, 0), partial(Urn, 0, 1.0), partial(Urn, 5, math.nan)],
 )
-def test_urn_settings_must_be_positive_and_finite(num_episodes: int, alpha: float) -> None:
+def test_sizes_must_be_positive_and_alpha_finite(make: Any) -> None:
     with pytest.raises(UserError, match=r"must be (positive|a finite number)"):
-        Urn(num_episodes, alpha)
+        make()

@@ -273,26 +273,6 @@ def test_one_that_tells_enough_need_not_be_a_dictionary() -> None:
     assert out.c_ep.tolist() == [1, 1] and out.cues.tolist() == [3]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"gain": 0.0}, "gain must be positive, not 0.0"),
-        ({"gain": float("inf")}, "gain must be a finite number, not inf"),
-        ({"a": float("nan")}, "a must be a finite number, not nan"),
-        ({"null": -float("inf")}, "null must be a finite number, not -inf"),
-        ({"neighbours": 0}, "neighbours must be positive, not 0"),
-        ({"merge": "sum"}, "unknown merge 'sum': choose none, replace or mean"),
-        ({"recall": "oldest"}, "unknown recall 'oldest': choose nearest or newest"),
-        ({"reach": -0.5}, "reach must be 0 or more, or −1 to measure it, not -0.5"),
-        ({"reach": float("nan")}, "reach must be 0 or more, or −1 to measure it, not nan"),
-        ({"reach": float("inf")}, "reach must be 0 or more, or −1 to measure it, not inf"),
-    ],
-)
-def test_settings_that_cannot_work_name_the_fix(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        Recognition(**settings)
-
-
 def test_the_memory_of_an_agent_that_recognises() -> None:
     settings = Recognition(neighbours=3, merge="replace", reach=0.2, recall="newest")
     dnd = DND(capacity=9, k=1, distance="euclidean", delta=0.5)

@@ -85,28 +85,11 @@ from tiny import OPTIONS, TINY, contents, trained_run
         ("train water-maze --task.height 3 --task.width 3", "9 cells cannot give 10 contexts"),
         # Settings that cannot work
         ("train barcode-bandits --task.barcode-length 3", "raise barcode_length to 4 or more"),
-        (
-            "train barcode-bandits --task.barcode-length 31",
-            "barcode_length must be 1 to 30, not 31",
-        ),
         ("reproduce barcode-bandits --task.num-arms 11", "10 contexts are too few for 11 arms"),
-        ("train barcode-bandits --task.num-arms 0", "num_arms must be positive, not 0"),
-        ("train barcode-bandits --task.pulls -1", "pulls must be positive, not -1"),
-        ("train barcode-bandits --task.repeats 0", "repeats must be positive, not 0"),
-        ("train barcode-bandits --task.num-contexts 0", "must be positive, not 0"),
-        ("train barcode-bandits --task.p-good 1.5", "p_good must be a probability"),
-        ("train barcode-bandits --task.process urn --task.alpha 0", "alpha must be positive"),
-        ("train barcode-bandits --network.hidden-size 0", "hidden_size must be positive, not 0"),
         ("train barcode-bandits --memory.k 101", "k = 101 neighbours need as many slots"),
-        ("train barcode-bandits --memory.capacity 0", "capacity must be positive, not 0"),
         ("train barcode-bandits --learner.lanes 0", "lanes must be positive, not 0"),
-        ("train barcode-bandits --learner.epochs 0", "epochs must be positive, not 0"),
-        ("train barcode-bandits --learner.learning-rate nan", "learning_rate must be positive"),
         ("train barcode-bandits --learner.episodes-per-update 7", "must divide the epoch's 100"),
-        ("train barcode-bandits --evaluation.epochs 0", "epochs must be positive, not 0"),
         ("train barcode-bandits --evaluation.seed 1", "evaluation.seed 1 is a training seed"),
-        ("train barcode-bandits --seeds 0", "seeds must be positive, not 0"),
-        ("train barcode-bandits --first-seed -1", "first_seed must lie between 0 and"),
         ("train barcode-bandits --checkpoint-every 0", "checkpoint_every must be positive, not 0"),
     ],
 )
@@ -133,8 +116,8 @@ def test_out_that_is_taken(command: Command, tmp_path: Path, verb: str) -> None:
     for out, message in (
         ("run", "run already holds a run" if verb == "train" else "run is not empty"),
         ("full", "full is not empty"),
-        ("full/thesis.tex", "full/thesis.tex is a file, or lies in one: choose another --out"),
-        ("full/thesis.tex/x", "is a file, or lies in one: choose another --out"),
+        ("full/thesis.tex", "full/thesis.tex is a file: choose another --out"),
+        ("full/thesis.tex/x", "Not a directory"),
     ):
         assert_refused(command(f"{verb} barcode-bandits --out {out} {OPTIONS}"), message)
     assert contents(tmp_path) == before

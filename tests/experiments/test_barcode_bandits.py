@@ -19,7 +19,7 @@ AGENTS: dict[str, Any] = {
 }
 PLAIN, CONTEXT = "epl2rl widely outperforms l2rl ", "epl2rl widely outperforms l2rl-context "
 CHANCE, EXCEEDS = "epl2rl-input is at chance", "epl2rl earns more than any agent without"
-NO_MORE, EXPLOITS = "l2rl-context earns no more than l2rl", "epl2rl exploits a context it has met"
+EXPLOITS = "epl2rl exploits a context it has met"
 REGRET = "epl2rl.by_exposure.regret"
 
 
@@ -35,39 +35,6 @@ def test_what_the_paper_shows_supports_all_claims() -> None:
         (0.5, float("inf")),
         (-float("inf"), pytest.approx(0.1 * 4.314)),
     ]
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "expected"),
-    [
-        # Ahead by 1.7 of 4.3; or by a little more than half of it, but who knows.
-        ("l2rl.reward", near(6.5), {PLAIN: "contradicted"}),
-        ("l2rl.reward", near(5.5, 4.0), {PLAIN: "undecided"}),
-        ("l2rl-context.reward", near(6.5), {CONTEXT: "contradicted", NO_MORE: "contradicted"}),
-        ("l2rl-context.reward", near(4.4, 3.0), {NO_MORE: "undecided"}),
-        ("l2rl-context.reward", near(4.8), {}),  # .37 more is no tenth of 4.3
-        ("epl2rl-input.reward", near(2.0), {}),
-        ("epl2rl-input.reward", near(2.2), {CHANCE: "contradicted"}),
-        ("epl2rl-input.reward", over_seeds([1.8] * 12 + [7.8] * 8), {CHANCE: "undecided"}),
-        ("epl2rl-input.reward", over_seeds([1.8] * 2 + [7.8] * 18), {CHANCE: "contradicted"}),
-        (
-            "epl2rl.reward",
-            near(4.8),
-            {PLAIN: "contradicted", CONTEXT: "contradicted", EXCEEDS: "contradicted"},
-        ),
-        (
-            "epl2rl.reward",
-            near(5.0, 3.0),
-            {PLAIN: "contradicted", CONTEXT: "contradicted", EXCEEDS: "undecided"},
-        ),
-        (REGRET, columns(4.6, 4.5, 0.4), {EXPLOITS: "contradicted"}),
-        (REGRET, columns(4.6, 3.8, 0.4, spread=2.0), {EXPLOITS: "undecided"}),
-    ],
-)
-def test_every_claim_can_be_contradicted_and_undecided(
-    path: str, value: Any, expected: dict[str, str]
-) -> None:
-    assert_all_supported_but(checks(changed(AGENTS, path, value), OPTIMUM, {}), expected)
 
 
 @pytest.mark.parametrize(

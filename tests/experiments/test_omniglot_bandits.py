@@ -43,12 +43,11 @@ RIVALS = {
     "thompson": rival(6.5, 6.49, 6.51),
     "random": rival(7.2, 7.18, 7.22),  # no rival of the paper's
 }
-REGRET, PLAIN = "epl2rl.by_exposure.regret", "l2rl.by_exposure.regret"
-MORE, MORE_CONTEXT = "epl2rl outperforms l2rl ", "epl2rl outperforms l2rl-context "
-FAILS, CHANCE = "l2rl-context fails where l2rl does not", "epl2rl-input is at chance"
+REGRET = "epl2rl.by_exposure.regret"
+FAILS = "l2rl-context fails where l2rl does not"
 FALLS, FURTHER = "epl2rl's regret falls from", "epl2rl's regret falls further"
 LIKE, BELOW = "epl2rl's regret at exposure 1 is like", "epl2rl's regret is below"
-STAYS, ON_PAR = "l2rl's regret does not fall", "l2rl's regret is no more than"
+ON_PAR = "l2rl's regret is no more than"
 EXCEEDS, FINDS = "epl2rl earns more than any agent without", "the memory finds another drawing"
 
 
@@ -63,43 +62,6 @@ def test_what_the_paper_shows_supports_all_claims() -> None:
     assert values[f"{FURTHER} from exposure 2 to the last"] == pytest.approx(0.7)
     assert values[f"{BELOW} ucb1's from exposure 2 on"] == pytest.approx(7.2 - 0.65)
     assert values[FAILS] == pytest.approx(0.1 / 2.5, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "expected"),
-    [
-        ("l2rl.reward", near(7.9), {MORE: "contradicted"}),
-        ("l2rl.reward", near(7.2, 2.5), {MORE: "undecided"}),
-        ("l2rl-context.reward", near(7.9), {MORE_CONTEXT: "contradicted", FAILS: "contradicted"}),
-        ("l2rl-context.reward", near(4.25), {FAILS: "contradicted"}),
-        ("l2rl-context.reward", near(2.8, 2.0), {FAILS: "undecided"}),
-        ("epl2rl-input.reward", near(7.5), {CHANCE: "contradicted"}),
-        ("epl2rl-input.reward", over_seeds([1.8] * 13 + [7.5] * 7), {CHANCE: "undecided"}),
-        ("epl2rl.reward", near(4.5), {MORE: "contradicted", EXCEEDS: "contradicted"}),
-        ("epl2rl.reward", near(5.1, 2.0), {MORE: "undecided", EXCEEDS: "undecided"}),
-        (REGRET, columns(4.62, 4.5, 0.3), {FALLS: "contradicted"}),
-        (
-            REGRET,
-            columns(4.62, 4.0, 0.3, spread=1.0),
-            {FALLS: "undecided", f"{LIKE} gittins": "undecided"},
-        ),
-        (REGRET, columns(4.62, 1.0, 0.95), {FURTHER: "contradicted"}),
-        (REGRET, columns(4.62, 1.0, 0.8, spread=0.5), {FURTHER: "undecided"}),
-        (REGRET, columns(5.35, 1.0, 0.3), {f"{LIKE} gittins": "contradicted"}),  # .75 worse
-        (REGRET, columns(3.0, 1.0, 0.3), {}),  # better play is no failure
-        ("epl2rl.retrieval", near(0.85), {FINDS: "contradicted"}),
-        ("epl2rl.retrieval", near(0.92, 0.2), {FINDS: "undecided"}),
-        (PLAIN, columns(4.63, 4.2, 4.0), {STAYS: "contradicted"}),
-        (PLAIN, columns(4.63, 4.6, 4.5, spread=1.0), {STAYS: "undecided"}),
-        (PLAIN, columns(5.36, 5.34, 5.35), {f"{ON_PAR} gittins": "contradicted"}),  # .75 worse
-        (PLAIN, columns(4.83, 4.84, 4.82, spread=1.0), {f"{ON_PAR} gittins": "undecided"}),
-        (PLAIN, columns(4.0, 4.01, 4.02), {}),
-    ],
-)
-def test_every_claim_can_be_contradicted_and_undecided(
-    path: str, value: Any, expected: dict[str, str]
-) -> None:
-    assert_all_supported_but(checks(changed(AGENTS, path, value), OPTIMUM, RIVALS), expected)
 
 
 @pytest.mark.parametrize(

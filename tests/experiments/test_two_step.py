@@ -63,16 +63,9 @@ AGENTS: dict[str, Any] = {
     "l2rl-context": {"reward": near(0.63), "uncued": near(0.64), "cued": near(0.62)},
     "epl2rl-input": {"reward": near(0.505), "uncued": near(0.51), "cued": near(0.5)},
 }
-MORE, MORE_CONTEXT = "epl2rl outperforms l2rl ", "epl2rl outperforms l2rl-context "
-CUES, CHANCE = "epl2rl earns more than the best that ignores", "epl2rl-input is at chance"
-OPENS, PEAK = "the r-gate is more open on cued", "the r-gate is most open at the cue"
-RIGHT, LARGEST = "the r-gate is more open when the choice", "EMB is epl2rl's largest weight"
-NOT_EMF, GATES = "epl2rl does not use EMF", "epl2rl.gates"
-UNCUED, CUED = (f"epl2rl.choices.group.{part}" for part in ("uncued", "cued"))
-
-
-def uses(name: str, part: str) -> str:
-    return f"epl2rl uses {name} on {part} episodes"
+RIGHT = "the r-gate is more open when the choice"
+GATES = "epl2rl.gates"
+CUED = "epl2rl.choices.group.cued"
 
 
 def test_what_the_paper_shows_supports_all_claims() -> None:
@@ -88,56 +81,6 @@ def test_what_the_paper_shows_supports_all_claims() -> None:
     assert values == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "expected"),
-    [
-        ("l2rl.reward", near(0.684), {MORE: "contradicted"}),  # .002 is no tenth of .044
-        ("l2rl.reward", near(0.675, 0.03), {MORE: "undecided"}),
-        ("l2rl-context.reward", near(0.684), {MORE_CONTEXT: "contradicted"}),
-        ("l2rl-context.reward", near(0.675, 0.03), {MORE_CONTEXT: "undecided"}),
-        ("epl2rl.cued", near(0.64), {CUES: "contradicted"}),
-        ("epl2rl.cued", near(0.65, 0.03), {CUES: "undecided"}),
-        ("epl2rl-input.reward", near(0.6), {CHANCE: "contradicted"}),
-        ("epl2rl-input.reward", over_seeds([0.5] * 9 + [0.64] * 11), {CHANCE: "undecided"}),
-        (f"{UNCUED}.IMF", near(0.0), {uses("IMF", "uncued"): "contradicted"}),
-        (f"{UNCUED}.IMF", near(0.2, 0.5), {uses("IMF", "uncued"): "undecided"}),
-        (f"{UNCUED}.IMB", near(-0.5), {uses("IMB", "uncued"): "contradicted"}),
-        (
-            f"{UNCUED}.IMB",
-            near(-6.0),  # the largest, in size
-            {uses("IMF", "uncued"): "contradicted", uses("IMB", "uncued"): "contradicted"},
-        ),
-        (f"{UNCUED}.IMB", near(0.06, 0.3), {uses("IMB", "uncued"): "undecided"}),
-        (f"{CUED}.IMF", near(-0.2), {uses("IMF", "cued"): "contradicted"}),
-        (f"{CUED}.IMF", near(0.2, 0.5), {uses("IMF", "cued"): "undecided"}),
-        (f"{CUED}.IMB", near(0.1), {uses("IMB", "cued"): "contradicted"}),
-        (f"{CUED}.IMB", near(0.2, 0.5), {uses("IMB", "cued"): "undecided"}),
-        (
-            f"{CUED}.EMB",
-            near(0.04),
-            {uses("EMB", "cued"): "contradicted", NOT_EMF: "contradicted", LARGEST: "contradicted"},
-        ),
-        (f"{CUED}.EMB", near(0.4, 0.6), {NOT_EMF: "contradicted", LARGEST: "undecided"}),
-        (f"{CUED}.EMF", near(-0.3), {NOT_EMF: "contradicted"}),  # on either side
-        (f"{CUED}.EMF", near(0.3), {NOT_EMF: "contradicted"}),
-        (f"{CUED}.EMF", near(0.0, 0.6), {NOT_EMF: "undecided"}),
-        (f"{GATES}.cued", columns(0.36, 0.19, 0.31), {OPENS: "contradicted"}),
-        (f"{GATES}.cued", columns(0.36, 0.28, 0.25), {OPENS: "contradicted"}),
-        (f"{GATES}.uncued", columns(0.4, 0.2, 0.25), {OPENS: "contradicted"}),
-        (f"{GATES}.uncued", columns(0.3, 0.27, 0.25, spread=0.05), {OPENS: "undecided"}),
-        (f"{GATES}.cued", columns(0.36, 0.28, 0.37), {PEAK: "contradicted"}),
-        (f"{GATES}.cued", columns(0.36, 0.28, 0.35, spread=0.05), {PEAK: "undecided"}),
-        (f"{GATES}.correct", near(0.3581, 1e-4), {RIGHT: "contradicted"}),  # a lead of .0001
-        (f"{GATES}.correct", near(0.35, 1e-4), {RIGHT: "contradicted"}),
-        (f"{GATES}.correct", near(0.365, 0.05), {RIGHT: "undecided"}),
-    ],
-)
-def test_every_claim_can_be_contradicted_and_undecided(
-    path: str, value: Any, expected: dict[str, str]
-) -> None:
-    assert_all_supported_but(checks(changed(AGENTS, path, value), OPTIMUM, {}), expected)
-
-
 def test_only_agents_that_were_run_are_spoken_of() -> None:
     assert checks({}, OPTIMUM, {}) == checks({"l2rl": AGENTS["l2rl"]}, OPTIMUM, {}) == []
     memory = checks({"epl2rl": AGENTS["epl2rl"]}, OPTIMUM, {})
@@ -150,8 +93,9 @@ def test_only_agents_that_were_run_are_spoken_of() -> None:
 def test_weights_of_nothing_are_no_share_of_each_other() -> None:
     none = dict.fromkeys(STRATEGIES, over_seeds([0.0] * 20))
     found = judged(checks(changed(AGENTS, CUED, none), OPTIMUM, {}))
-    assert found[f"{uses('EMB', 'cued')} (weight, as a share of the largest)"] == "contradicted"
-    assert found[f"{NOT_EMF} on cued episodes (weight, as a share of the largest)"] == "supported"
+    share = "on cued episodes (weight, as a share of the largest)"
+    assert found[f"epl2rl uses EMB {share}"] == "contradicted"
+    assert found[f"epl2rl does not use EMF {share}"] == "supported"
 
 
 def test_the_classic_task_makes_no_claim_about_cues() -> None:

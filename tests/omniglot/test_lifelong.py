@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reinstate.errors import UserError
 from reinstate_paper.omniglot.lifelong import EMPTY, LifelongMemory, Slots
 
 KEY = jax.random.key(0)
@@ -180,12 +179,3 @@ def test_age_noise_blurs_by_so_many_updates() -> None:
         return set(jnp.argmax(after.labels == 7, axis=1).tolist())
 
     assert taken(17) == {5} and len(taken(10)) > 1
-
-
-def test_settings_that_cannot_work() -> None:
-    with pytest.raises(UserError, match="neighbours must be positive"):
-        LifelongMemory(neighbours=0)
-    with pytest.raises(UserError, match="age_noise must be 0"):
-        LifelongMemory(age_noise=-1)
-    with pytest.raises(UserError, match="at least two per query"):
-        LifelongMemory(slots=3).update(QUIET.empty(2), unit((1, 0), (0, 1)), jnp.zeros(2), KEY)

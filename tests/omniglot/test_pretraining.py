@@ -226,18 +226,6 @@ def test_distortions() -> None:
 
 
 def test_settings_that_cannot_work(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="batch = 4 must divide"):
-        replace(TINY, batch=4)
-    with pytest.raises(UserError, match="at least twice the batch"):
-        replace(TINY, memory=LifelongMemory(slots=5))
-    with pytest.raises(UserError, match="dropout must be a probability"):
-        replace(TINY, dropout=2.0)
-    with pytest.raises(UserError, match="dropout = 1 would leave nothing"):
-        replace(TINY, dropout=1.0)
-    with pytest.raises(UserError, match="seed must lie"):
-        replace(TINY, seed=-1)
-    with pytest.raises(UserError, match="a distortion must be 0"):
-        Distortion(rotation=-1)
     with pytest.raises(UserError, match="characters = 9 is more than the background has, 8"):
         pretrain(replace(TINY, characters=9), drawn(), tmp_path / "a", SILENT)
     with pytest.raises(UserError, match="showings = 5 is more than the background has, 4"):

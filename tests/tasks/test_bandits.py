@@ -1,7 +1,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reinstate.errors import UserError
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits
 
 
@@ -114,30 +112,6 @@ def test_the_trial_input_is_the_share_of_pulls_done() -> None:
 def test_the_urn_plays_as_many_episodes_as_the_bag() -> None:
     world = BarcodeBandits(process="urn", num_contexts=6, repeats=7)
     assert world.episodes_per_epoch == world.max_exposures == 42
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"barcode_length": 3}, "raise barcode_length to 4"),
-        ({"process": "urn", "barcode_length": 6}, "raise barcode_length to 7"),
-        ({"num_contexts": 9}, "raise num_contexts or use mapping independent"),
-        ({"num_arms": 0}, "num_arms must be positive, not 0"),
-        ({"pulls": -1}, "pulls must be positive, not -1"),
-        ({"num_contexts": 0}, "num_contexts must be positive"),
-        ({"repeats": 0}, "repeats must be positive"),
-        ({"num_contexts": -10, "repeats": -10, "process": "urn"}, "num_contexts must be positive"),
-        ({"alpha": 0.0, "process": "urn"}, "alpha must be positive"),
-        ({"p_good": 1.1}, "p_good must be a probability between 0 and 1, not 1.1"),
-        ({"p_bad": -0.1}, "p_bad must be a probability between 0 and 1, not -0.1"),
-        ({"p_good": float("nan")}, "p_good must be a probability"),
-        ({"mapping": "indpendent"}, "choose permutation or independent"),
-        ({"process": "sack"}, "choose bag or urn"),
-    ],
-)
-def test_settings_that_cannot_work_name_the_fix(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        BarcodeBandits(**settings)
 
 
 def test_nine_contexts_can_share_ten_arms_independently() -> None:

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reinstate.errors import UserError
-from reinstate.tasks.barcodes import MAX_BARCODE_LENGTH, barcodes, check_barcodes
+from reinstate.tasks.barcodes import MAX_BARCODE_LENGTH, barcodes
 
 
 def draw(num: int, length: int, draws: int) -> np.ndarray:
@@ -57,16 +56,3 @@ def test_the_longest_barcodes_use_all_their_bits() -> None:
     bits = draw(num=1, length=MAX_BARCODE_LENGTH, draws=100)[:, 0]
     assert bits.any(axis=0).all() and not bits.all(axis=0).any()
     assert len(np.unique(bits, axis=1).T) == MAX_BARCODE_LENGTH  # no bit repeats another
-
-
-def test_too_short_barcodes_name_the_length_that_is_enough() -> None:
-    check_barcodes(7, 3)
-    with pytest.raises(UserError, match=r"7 contexts and up to 8 .* raise barcode_length to 4"):
-        check_barcodes(8, 3)
-    check_barcodes(8, 4)
-
-
-@pytest.mark.parametrize("length", [-1, 0, MAX_BARCODE_LENGTH + 1])
-def test_impossible_lengths_name_the_range(length: int) -> None:
-    with pytest.raises(UserError, match=f"barcode_length must be 1 to 30, not {length}"):
-        check_barcodes(1, length)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from reinstate import draws
-from reinstate.errors import UserError
 from reinstate.tasks.compositional import (
     HIGH,
     LOW,
@@ -243,45 +242,6 @@ def test_sizes() -> None:
     assert paper.episodes_per_epoch == 1000 and paper.max_exposures == 5
     assert paper.episode_length == 10
     assert paper.writes_per_episode == 1 and replace(paper, stored="both").writes_per_episode == 2
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"num_classes": 7}, "classes must be even, half high and half low, not 7"),
-        ({"judged_classes": 9}, "classes must be even, half high and half low, not 9"),
-        ({"judged_classes": -2}, "judged_classes must be 0 or more, not -2"),
-        ({"judged_classes": 660}, "660 classes .* are 659 to draw from: lower judged_classes$"),
-        ({"query": "best"}, "unknown query 'best': choose random, high or low"),
-        ({"exchange": 1.5}, "exchange must be a probability"),
-        ({"exchange_high": -0.1}, "exchange_high must be a probability"),
-        ({"exchange_until": 2.0}, "exchange_until must be a probability"),
-        ({"exchanges": 0}, "exchanges must be positive"),
-        ({"num_classes": 0}, "num_classes must be positive"),
-        ({"num_classes": 660}, "660 classes .* are 659 to draw from: lower num_classes$"),
-        ({"trained_on": 1}, "trained_on must be 0 .* or at least 2, not 1"),
-        ({"trained_on": -3}, "trained_on must be 0 .* or at least 2, not -3"),
-        ({"trained_on": 3}, "400 .* are 219 .*: lower num_classes, or use trained_on 0"),
-        ({"trained_on": 660, "num_classes": 2}, "2 classes are needed and there are 0"),
-        (
-            {"trained_on": 2, "num_classes": 20, "judged_classes": 400},
-            "400 .* are 330 .*: lower judged_classes, or raise trained_on",
-        ),
-        (
-            {"trained_on": 3, "num_classes": 442, "classes": "evaluation"},
-            "442 classes are needed and there are 440",
-        ),
-        ({"classes": "test"}, "unknown classes 'test': choose training or evaluation"),
-        ({"repeats": 21}, "has 20 drawings: lower repeats"),
-        ({"stimuli": "faces"}, "unknown stimuli 'faces': choose omniglot or barcodes"),
-        ({"stored": "none"}, "unknown stored 'none': choose queried or both"),
-        ({"stimuli": "barcodes", "barcode_length": 8}, "raise barcode_length to 9"),
-        ({"p_high": 1.1}, "p_high must be a probability"),
-    ],
-)
-def test_impossible_settings_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        CompositionalBandits(**settings)
 
 
 def test_barcodes_are_not_bound_by_the_number_of_drawings() -> None:

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reinstate.errors import UserError
 from reinstate.tasks.bandits import Bandits, BarcodeBandits, OmniglotBandits
 from reinstate.tasks.drawings import NUM_CLASSES, drawings_of, embeddings
 from tasks.known_drawings import recognise
@@ -57,8 +56,6 @@ def test_longer_embeddings_point_the_same_way() -> None:
     plain, long = (sample(replace(WORLD, scale=scale), 2).context for scale in (1.0, 11.0))
     np.testing.assert_allclose(np.linalg.norm(plain, axis=-1), 1, rtol=1e-2)
     np.testing.assert_allclose(long, 11 * plain, rtol=1e-6)
-    with pytest.raises(UserError, match="scale must be positive, not 0"):
-        replace(WORLD, scale=0.0)
 
 
 def test_every_context_is_a_class_of_the_pool(
@@ -138,22 +135,3 @@ def test_with_barcodes_the_bandits_are_the_same(world: OmniglotBandits) -> None:
 def test_as_many_contexts_as_there_are_classes() -> None:
     assert OmniglotBandits(num_contexts=659, held_out=0).episodes_per_epoch == 6590
     assert OmniglotBandits(num_contexts=219).episodes_per_epoch == 2190
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"num_contexts": 660, "held_out": 0}, "660 classes are needed and there are 659"),
-        ({"num_contexts": 220}, "220 classes are needed and there are 219 .* lower the number"),
-        ({"repeats": 21}, "21 times and has 20 drawings: lower repeats"),
-        ({"process": "urn"}, "100 times and has 20 drawings: lower repeats"),
-        ({"held_out": 1}, "held_out must be 0 .* or at least 2, not 1"),
-        ({"held_out": -3}, "held_out must be 0 .* or at least 2, not -3"),
-        ({"classes": "test"}, "unknown classes 'test': choose training or evaluation"),
-        ({"repeats": 0}, "repeats must be positive"),
-        ({"num_arms": 11}, "raise num_contexts or use mapping independent"),
-    ],
-)
-def test_impossible_settings_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        OmniglotBandits(**settings)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from reinstate.agent import Network, make_agent
-from reinstate.errors import UserError
 from reinstate.evaluation import Evaluation, evaluate
 from reinstate.memory import DND
 from reinstate.tasks.two_step import NO_CUE, EpisodicTwoStep
@@ -106,19 +105,3 @@ def test_cues_may_come_at_most_once() -> None:
 def test_the_classic_task_has_no_cue() -> None:
     world = EpisodicTwoStep(uncued=8, cued=0)
     assert world.episodes_per_epoch == 8 and (sample(world).cue_episode == NO_CUE).all()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"p_common": 1.5}, "p_common must be a probability"),
-        ({"cued": -1}, "cued must be 0"),
-        ({"uncued": 0}, "uncued must be positive"),
-        ({"cues": "twice"}, "choose uniform or once"),
-        ({"uncued": 3, "cued": 4, "cues": "once"}, "lower cued or use cues uniform"),
-        ({"barcode_length": 6}, "raise barcode_length to 7"),
-    ],
-)
-def test_impossible_settings_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        EpisodicTwoStep(**settings)

@@ -11,7 +11,6 @@ from jax import Array
 from scipy import stats
 
 from reinstate.baselines.water_maze import random_walk_goals
-from reinstate.errors import UserError
 from reinstate.tasks.water_maze import MOVES, MazeTask, WaterMaze
 
 SMALL = WaterMaze(height=2, width=3, num_contexts=2)  # the cells 0 1 2 / 3 4 5
@@ -151,24 +150,6 @@ def test_a_random_walk_earns_what_the_baseline_says(height: int, width: int, ste
     rewards = np.asarray(episode(keys(episodes)))
     noise = rewards.std() / np.sqrt(episodes)
     assert rewards.mean() == pytest.approx(random_walk_goals(height, width, steps), abs=4 * noise)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"height": 3, "width": 3}, "raise height or width, or use goals independent"),
-        ({"process": "urn"}, "16 cells cannot give 100 contexts a goal each"),
-        ({"height": 1, "width": 1, "num_contexts": 1}, "at least two cells: raise height or width"),
-        ({"height": 0}, "height must be positive, not 0"),
-        ({"width": -4}, "width must be positive, not -4"),
-        ({"steps": 0}, "steps must be positive, not 0"),
-        ({"num_contexts": 0}, "num_contexts must be positive"),
-        ({"barcode_length": 3}, "raise barcode_length to 4"),
-    ],
-)
-def test_settings_that_cannot_work_name_the_fix(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        WaterMaze(**settings)
 
 
 def test_nine_cells_can_hold_ten_goals_drawn_independently() -> None:

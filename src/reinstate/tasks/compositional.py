@@ -118,9 +118,10 @@ class CompositionalBandits(World):
         require_probability(exchange=self.exchange, exchange_high=self.exchange_high)
         require_probability(exchange_until=self.exchange_until)
         require_not_negative(judged_classes=self.judged_classes)
-        for number in (self.num_classes, self.judged_classes):
+        classes = {"num_classes": self.num_classes, "judged_classes": self.judged_classes}
+        for name, number in classes.items():
             if number % 2:
-                raise UserError(f"classes must be even, half high and half low, not {number}")
+                raise UserError(f"{name} must be even, half high and half low, not {number}")
         most = max(self.num_classes, self.judged_classes)
         require_positive(episodes_per_epoch=most // 2 * self.repeats)
         require_split(trained_on=self.trained_on)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.ndimage import map_coordinates
 
-from reinstate.errors import UserError, require_within
+from reinstate.errors import require_within
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,7 @@ class Distortion:
     """Pixels, in either direction."""
 
     def __post_init__(self) -> None:
-        if min(self.rotation, self.scale, self.shear, self.shift) < 0 or self.scale >= 1:
-            raise UserError("a distortion must be 0 (none) or more, and scale less than 1")
-        require_within(0, 1, scale=self.scale)  # a NaN is neither less nor more
+        require_within(0, 0.99, scale=self.scale)  # at 1 a drawing may vanish
         require_within(0, 360, rotation=self.rotation)
         require_within(0, 100, shear=self.shear, shift=self.shift)
 
