@@ -116,8 +116,8 @@ def test_out_that_is_taken(command: Command, tmp_path: Path, verb: str) -> None:
     for out, message in (
         ("run", "run already holds a run" if verb == "train" else "run is not empty"),
         ("full", "full is not empty"),
-        ("full/thesis.tex", "full/thesis.tex is a file: choose another --out"),
-        ("full/thesis.tex/x", "Not a directory"),
+        ("full/thesis.tex", "cannot write full/thesis.tex: File exists"),
+        ("full/thesis.tex/x", "cannot write full/thesis.tex/x: Not a directory"),
     ):
         assert_refused(command(f"{verb} barcode-bandits --out {out} {OPTIONS}"), message)
     assert contents(tmp_path) == before
