@@ -17,7 +17,7 @@ from reinstate.memory import DND, MEMORIES
 from reinstate.memory.recognition import Recognition
 from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.settings import Settings, from_dict
-from reinstate.tasks.bandits import BarcodeBandits, OmniglotBandits
+from reinstate.tasks.bandits import BarcodeBandits, NoisyBandits, OmniglotBandits
 from reinstate.tasks.base import World
 from reinstate.tasks.compositional import CompositionalBandits
 from reinstate.tasks.two_step import EpisodicTwoStep
@@ -29,6 +29,7 @@ SETTINGS = [next(iter(EXPERIMENTS[name].presets.values())) for name in EXPERIMEN
 KINDS: dict[str, tuple[Any, Any]] = {  # name → what a file is read as, and what it could hold
     "settings": (Settings[type(SETTINGS[0].task), DND], SETTINGS[0]),  # type: ignore[misc]
     **{type(each.task).__name__: (type(each.task), each.task) for each in SETTINGS},
+    "noisy bandits": (NoisyBandits, NoisyBandits()),
     **{name: (type(made := MEMORIES[name]()), made) for name in MEMORIES},
     "recognition": (Recognition, Recognition()),
     "pretraining": (Pretraining, Pretraining()),

@@ -82,7 +82,29 @@ class Urn:
         return (jnp.cumsum(fresh, dtype=jnp.int32) - 1)[origin]
 
 
-Process = Bag | Urn
+@dataclass(frozen=True)
+class Zipf:
+    """Tasks drawn with replacement, the i-th with a probability proportional to 1 / i^exponent."""
+
+    num_tasks: int
+    num_episodes: int
+    exponent: float
+
+    def __post_init__(self) -> None:
+        require_positive(num_tasks=self.num_tasks, episodes_per_epoch=self.num_episodes)
+
+    @property
+    def max_tasks(self) -> int:
+        return self.num_tasks
+
+    def sample(self, key: Array) -> Array:
+        """Draw the task index of each episode, (episodes,)."""
+        logits = -self.exponent * jnp.log(1.0 + jnp.arange(self.num_tasks, dtype=jnp.float32))
+        drawn = jax.random.categorical(key, logits, shape=(self.num_episodes,))
+        return drawn.astype(jnp.int32)
+
+
+Process = Bag | Urn | Zipf
 ProcessName = Literal["bag", "urn"]
 
 

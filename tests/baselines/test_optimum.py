@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from reinstate.baselines import optimum
+from reinstate.baselines.bandits import one_exposure
 from reinstate.baselines.optimum import (
     bandit_optimum,
     compositional_optimum,
@@ -14,7 +15,7 @@ from reinstate.baselines.optimum import (
 )
 from reinstate.baselines.water_maze import water_maze_bounds
 from reinstate.errors import TooLarge, Unsolvable
-from reinstate.tasks.bandits import BarcodeBandits, OmniglotBandits
+from reinstate.tasks.bandits import BarcodeBandits, NoisyBandits, OmniglotBandits
 from reinstate.tasks.compositional import CompositionalBandits
 from reinstate.tasks.two_step import EpisodicTwoStep
 from reinstate.tasks.water_maze import WaterMaze
@@ -171,3 +172,14 @@ def test_a_mistake_in_a_baseline_is_not_taken_for_a_large_task(
     monkeypatch.setattr(optimum, "water_maze_optimum", mistaken)
     with pytest.raises(ValueError, match="too large an index"):
         maze_optimum(WaterMaze())
+
+
+def test_under_zipfs_law_the_contexts_that_are_met_count() -> None:
+    task = BarcodeBandits(num_arms=3, pulls=2, num_contexts=2, repeats=1, mapping="independent")
+    first = 2 * one_exposure(3, 2, 0.9, 0.1)
+    # Two episodes, of contexts with chances 2/3 and 1/3: 5/9 of the time both are the same.
+    met = 2 * 4 / 9 + 5 / 9
+    found = bandit_optimum(NoisyBandits.of(task, zipf=1.0))
+    assert found["with_memory"] == pytest.approx((met * first + (2 - met) * 1.8) / 2)
+    assert "own_memory" not in found
+    assert bandit_optimum(NoisyBandits.of(task, noise=0.1)) == bandit_optimum(task)

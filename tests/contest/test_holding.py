@@ -13,11 +13,10 @@ from reinstate.evaluation import Evaluation
 from reinstate.memory import DND
 from reinstate.runs.experiment import LEARNER
 from reinstate.settings import Settings
-from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.bandits import BarcodeBandits, NoisyBandits
 from reinstate_paper.contest.holding import hold, state_bytes
 from reinstate_paper.contest.plan import AS_TRAINED, PLANS, Plan, bandits, find_plan
 from reinstate_paper.contest.tables import kept, learned_at, rows
-from reinstate_paper.contest.worlds import strained
 from tiny import SILENT, contents
 
 TASK = BarcodeBandits(num_arms=3, pulls=3, num_contexts=3, repeats=2, barcode_length=4)
@@ -31,7 +30,7 @@ SETTINGS: Settings[BarcodeBandits, DND] = Settings(
 )
 EVENT = replace(
     bandits(SETTINGS),
-    strains={"longer": strained(TASK, repeats=3, noise=0.2)},
+    strains={"longer": NoisyBandits.of(TASK, repeats=3, noise=0.2)},
 )
 SEARCH = replace(PLANS["quick"].search, trials=3)
 PLAN = Plan((EVENT,), ("epl2rl", "lstm-epoch"), SEARCH, whole_epoch_lanes=2, finalists=2)

@@ -16,10 +16,9 @@ from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation, evaluate_in
 from reinstate.memory import DND
 from reinstate.settings import Settings
-from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.bandits import BarcodeBandits, NoisyBandits
 from reinstate.tasks.base import World
 from reinstate_paper.contest.programs import Judge, Programs, ahead, equally_long
-from reinstate_paper.contest.worlds import strained
 
 TASK = BarcodeBandits(
     num_arms=3, pulls=3, num_contexts=2, repeats=2, barcode_length=4, mapping="independent"
@@ -33,7 +32,7 @@ SETTINGS: Settings[BarcodeBandits, DND] = Settings(
 )
 WORLDS: dict[str, World] = {
     "as trained": TASK,
-    "flipped": strained(TASK, noise=0.4),
+    "flipped": NoisyBandits.of(TASK, noise=0.4),
     "longer": replace(TASK, repeats=3),
     "crowded": replace(TASK, num_contexts=4, repeats=1),
 }

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reinstate.tasks.bandits import BanditTask, BarcodeBandits
+from reinstate.errors import UserError
+from reinstate.processes import Zipf
+from reinstate.tasks.bandits import BanditTask, BarcodeBandits, NoisyBandits
 
 
 def good_arms(world: BarcodeBandits, epochs: int) -> np.ndarray:
@@ -116,3 +118,41 @@ def test_the_urn_plays_as_many_episodes_as_the_bag() -> None:
 
 def test_nine_contexts_can_share_ten_arms_independently() -> None:
     assert BarcodeBandits(num_contexts=9, mapping="independent").episodes_per_epoch == 90
+
+
+RECURRING = BarcodeBandits(num_arms=3, pulls=2, num_contexts=4, repeats=50, mapping="independent")
+
+
+def shown_by_context(**changes: float) -> np.ndarray:
+    """Barcodes as they are shown, (contexts, exposures, bits)."""
+    tasks = NoisyBandits.of(RECURRING, **changes).sample_epoch(jax.random.key(0))
+    order = np.argsort(np.asarray(tasks.context_id), kind="stable")
+    return np.asarray(tasks.context)[order].reshape(4, 50, 10)
+
+
+def test_without_noise_contexts_come_back_exactly() -> None:
+    shown = shown_by_context()
+    assert np.all(shown == shown[:, :1])
+
+
+def test_noise_flips_bits_of_every_exposure() -> None:
+    shown = shown_by_context(noise=0.1)
+    usual = (shown.mean(axis=1) > 0.5)[:, None]
+    flipped = (shown != usual).mean()
+    assert 0.08 < flipped < 0.12 and set(np.unique(shown)) == {0.0, 1.0}
+
+
+def test_the_last_bits_are_redrawn() -> None:
+    shown = shown_by_context(redrawn=3)
+    assert np.all(shown[..., :7] == shown[:, :1, :7])
+    assert abs(shown[..., 7:].mean() - 0.5) < 0.06  # three standard errors
+    with pytest.raises(UserError, match="redrawn = 10 leaves nothing of 10 bits"):
+        NoisyBandits(redrawn=10)
+
+
+def test_zipfs_law() -> None:
+    drawn = np.asarray(Zipf(3, 6000, 1.0).sample(jax.random.key(0)))
+    shares = np.bincount(drawn) / 6000
+    np.testing.assert_allclose(shares, np.array([6, 3, 2]) / 11, atol=0.02)
+    tasks = NoisyBandits.of(RECURRING, zipf=2.0).sample_epoch(jax.random.key(0))
+    assert np.all(np.diff(np.bincount(np.asarray(tasks.context_id), minlength=4)) < 0)

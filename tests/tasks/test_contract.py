@@ -10,7 +10,7 @@ import pytest
 from jax import Array
 
 from reinstate import draws
-from reinstate.tasks.bandits import BarcodeBandits, OmniglotBandits
+from reinstate.tasks.bandits import BarcodeBandits, NoisyBandits, OmniglotBandits
 from reinstate.tasks.base import Observation, World
 from reinstate.tasks.compositional import CompositionalBandits
 from reinstate.tasks.drawings import DrawingWorld
@@ -23,6 +23,7 @@ WORLDS: list[World] = [
     BarcodeBandits(
         num_arms=3, pulls=4, mapping="independent", process="urn", alpha=1.5, trial_input=True
     ),
+    NoisyBandits(num_arms=3, num_contexts=4, mapping="independent", zipf=1.0),
     WaterMaze(),
     WaterMaze(height=1, width=6, steps=7, goals="independent", start="anywhere", process="urn"),
     EpisodicTwoStep(),

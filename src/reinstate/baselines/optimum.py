@@ -31,6 +31,7 @@ from reinstate.baselines.water_maze import (
     water_maze_optimum,
 )
 from reinstate.errors import TooLarge, Unsolvable
+from reinstate.processes import Bag, Urn
 from reinstate.tasks.bandits import BarcodeBandits, OmniglotBandits
 from reinstate.tasks.compositional import CompositionalBandits
 from reinstate.tasks.recurring import RecurringWorld
@@ -45,14 +46,15 @@ def bandit_optimum(task: BarcodeBandits) -> Values:
 
     Exact: chance, without_memory, own_memory. with_memory is own_memory, hence exact, if contexts'
     arms are independent, and a bound (`elimination_bound`) if they share out the arms; then
-    elimination_simulated is reachable. Under the urn, with_memory counts an arm as known after
-    one exposure, a bound, and is left out where contexts share out the arms.
+    elimination_simulated is reachable. Under the urn and Zipf's law, with_memory counts an arm as
+    known after one exposure, a bound, and is left out where contexts share out the arms. Contexts
+    count as recognised whatever their noise.
     """
     arms = task.num_arms, task.pulls, task.p_good, task.p_bad
     chance = (task.p_good + (task.num_arms - 1) * task.p_bad) / task.num_arms
     without = one_exposure(*arms)
     values: Values = {"chance": task.pulls * chance, "without_memory": task.pulls * without}
-    if task.process != "bag":  # no fixed number of exposures per context
+    if not isinstance(task.sequence, Bag):  # no fixed number of exposures per context
         if task.mapping == "independent":
             best = max(task.p_good, task.p_bad) if task.num_arms > 1 else task.p_good
             values["with_memory"] = task.pulls * exposure_mean(without, best, _exposures(task))
@@ -144,11 +146,17 @@ def _maze_bounds(task: WaterMaze) -> Values:
 
 
 def _exposures(task: RecurringWorld) -> float:
-    """Return episodes per context, on average: N / sum_{n < N} alpha / (alpha + n) of the urn."""
-    if task.process == "bag":
-        return task.repeats
-    episodes = task.episodes_per_epoch
-    return episodes / sum(task.alpha / (task.alpha + n) for n in range(episodes))
+    """Return episodes per context that is met, on average.
+
+    Of the urn it is N / sum_{n < N} alpha / (alpha + n); of Zipf's law N / sum_i 1 - (1 - p_i)^N.
+    """
+    episodes, process = task.episodes_per_epoch, task.sequence
+    if isinstance(process, Bag):
+        return process.repeats
+    if isinstance(process, Urn):
+        return episodes / sum(task.alpha / (task.alpha + n) for n in range(episodes))
+    weight = (1.0 + np.arange(process.num_tasks)) ** -process.exponent
+    return episodes / float(np.sum(1 - (1 - weight / weight.sum()) ** episodes))
 
 
 def two_step_optimum(task: EpisodicTwoStep) -> Values:

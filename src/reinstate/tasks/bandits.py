@@ -1,15 +1,22 @@
 """Experiments 1 and 2: bandits with one good arm, which the context identifies."""
 
 from dataclasses import dataclass, fields
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from reinstate import draws
-from reinstate.errors import UserError, require_positive, require_probability
-from reinstate.tasks.barcodes import MAX_BARCODE_LENGTH, BarcodeWorld
+from reinstate.errors import (
+    UserError,
+    require_not_negative,
+    require_positive,
+    require_probability,
+    require_within,
+)
+from reinstate.processes import Process, Zipf
+from reinstate.tasks.barcodes import MAX_BARCODE_LENGTH, BarcodeWorld, barcodes
 from reinstate.tasks.base import UNIT, Bounds, Observation
 from reinstate.tasks.drawings import DrawingWorld
 from reinstate.tasks.recurring import RecurringWorld
@@ -115,6 +122,52 @@ class Bandits(RecurringWorld):
 @dataclass(frozen=True)
 class BarcodeBandits(Bandits, BarcodeWorld):
     """Barcode bandits, section 4.1: a context is a barcode, and comes back exactly."""
+
+
+@dataclass(frozen=True)
+class NoisyBandits(BarcodeBandits):
+    """Barcode bandits whose contexts are harder to recognise, or of unequal frequency."""
+
+    noise: float = 0.0
+    """Probability that a bit of the barcode is flipped, at every exposure by itself."""
+    redrawn: int = 0
+    """Bits, the last ones of the barcode, that are drawn again at every exposure."""
+    zipf: float = 0.0
+    """Exponent of Zipf's law by which contexts are drawn; 0: the process draws them."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_probability(noise=self.noise)
+        require_not_negative(redrawn=self.redrawn)
+        require_within(0, 100, zipf=self.zipf)
+        if self.redrawn >= self.barcode_length:
+            raise UserError(
+                f"redrawn = {self.redrawn} leaves nothing of {self.barcode_length} bits: lower it"
+            )
+
+    @classmethod
+    def of(cls, world: BarcodeBandits, **changes: Any) -> "NoisyBandits":
+        """Return a world of bandits with noise, otherwise as it is."""
+        return cls(**{**{f.name: getattr(world, f.name) for f in fields(world)}, **changes})
+
+    @property
+    def sequence(self) -> Process:
+        if not self.zipf:
+            return super().sequence
+        return Zipf(self.num_contexts, self.num_contexts * self.repeats, self.zipf)
+
+    @property
+    def max_exposures(self) -> int:
+        return self.episodes_per_epoch if self.zipf else super().max_exposures
+
+    def contexts_of(self, key: Array, index: Array, exposure: Array) -> Array:
+        key, noise_key, other_key = jax.random.split(key, 3)
+        shown = barcodes(key, self.sequence.max_tasks, self.barcode_length)[index]
+        others = jax.random.bernoulli(other_key, 0.5, shown.shape).astype(shown.dtype)
+        kept = jnp.arange(self.barcode_length) < self.barcode_length - self.redrawn
+        shown = jnp.where(kept[None, :], shown, others)
+        flipped = jax.random.bernoulli(noise_key, self.noise, shown.shape)
+        return jnp.where(flipped, 1 - shown, shown)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 
 from reinstate.agent import AGENTS, Network
-from reinstate.baselines.optimum import maze_optimum
+from reinstate.baselines.optimum import bandit_optimum, maze_optimum
 from reinstate.errors import UserError, nearest
 from reinstate.evaluation import Evaluation
 from reinstate.learner import A2C, Rates
@@ -21,13 +21,12 @@ from reinstate.rivals import EQUAL, MEDIUM, WIDE
 from reinstate.rollout import unrolls
 from reinstate.runs.experiment import LEARNER, Experiment
 from reinstate.settings import Settings
-from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.bandits import BarcodeBandits, NoisyBandits
 from reinstate.tasks.base import World
 from reinstate.tasks.water_maze import WaterMaze
 from reinstate.tuning.ranges import Ranges, preset_candidate, rates_of
 from reinstate.tuning.search import Search
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
-from reinstate_paper.contest.worlds import strained, strained_optimum
 from reinstate_paper.water_maze import WATER_MAZE
 
 REINSTATING = ("epl2rl", "epl2rl-recognition")
@@ -96,10 +95,10 @@ def bandit_strains(task: BarcodeBandits) -> dict[str, World]:
         "twice the contexts": replace(task, num_contexts=2 * task.num_contexts),
         "five times the contexts": replace(task, num_contexts=5 * task.num_contexts),
         "twice the exposures": replace(task, repeats=2 * task.repeats),
-        "one bit in ten flipped": strained(task, noise=0.1),
-        "two bits redrawn": strained(task, redrawn=2),
+        "one bit in ten flipped": NoisyBandits.of(task, noise=0.1),
+        "two bits redrawn": NoisyBandits.of(task, redrawn=2),
         "urn": replace(task, process="urn", mapping="independent"),
-        "Zipf": strained(task, zipf=1.0, mapping="independent"),
+        "Zipf": NoisyBandits.of(task, zipf=1.0, mapping="independent"),
     }
     if task.mapping == "permutation":
         strains["independent arms"] = replace(task, mapping="independent")
@@ -124,7 +123,7 @@ def bandits(settings: Settings, name: str = "bandits", crowd: int = 0) -> Event:
     strains = bandit_strains(task)
     if crowd:  # more than the memory has slots
         strains[f"{crowd} contexts"] = replace(task, num_contexts=crowd, repeats=4)
-    return Event(name, title, BARCODE_BANDITS, settings, strained_optimum, strains)
+    return Event(name, title, BARCODE_BANDITS, settings, bandit_optimum, strains)
 
 
 def maze(settings: Settings, name: str = "maze") -> Event:
