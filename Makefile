@@ -46,11 +46,9 @@ notebooks-write: $(VENV)/.installed-dev
 check-results: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest checks
 
-# What is made and kept: tables and numbers in README and pages, of the recorded results, and what
-# `reinstate list` shows of this package.
+# What is made and kept: tables and numbers in README and pages, of the recorded results.
 tables: $(VENV)/.installed
 	PYTHONPATH=docs/_ext $(BIN)/python -m fill_pages
-	$(BIN)/python -m reinstate.cli.list
 
 # Kills, full disks, hostile files, extreme settings and long runs, in earnest: an hour or so, and no part
 # of `make test`. Records go to results/torture. `python -m torture NAME` runs one of the programs.

@@ -38,10 +38,15 @@ def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return install
 
 
+def agents_of_others() -> list[str]:
+    points = registry.entry_points_of_others()
+    return [point.name for point in points if point.group == "reinstate.agents"]
+
+
 def test_odd_names_are_not_looked_at_and_others_are(add: Any) -> None:
     lines = [f"{name} = odd:thing" for name in ODD if name] + [" = odd:thing", "good = odd:thing"]
     add("odd", "\n".join(lines))
-    assert [point.name for point in registry.entry_points_of_others()] == ["good"]
+    assert agents_of_others() == ["good"]
     found: Any = AGENTS.find("good")
     assert found == 1
     for name in ODD:
@@ -80,6 +85,6 @@ def test_an_interruption_is_the_users(add: Any) -> None:
 def test_a_package_with_broken_metadata_hides_no_other(add: Any, broken: bytes) -> None:
     add("broken", broken)
     add("whole", "good = whole:thing")
-    assert [point.name for point in registry.entry_points_of_others()] == ["good"]
+    assert agents_of_others() == ["good"]
     found: Any = AGENTS.find("good")
     assert found == 1

@@ -9,6 +9,7 @@ LARGEST_COUNT = 2**31 - 1  # whole numbers are computed with as int32
 LARGEST_NUMBER = 3e38  # and others as float32
 
 LONGEST = 1000  # characters of a message, about
+MOST_NAMES = 20  # that a message lists
 LONGEST_NAME = 100  # of a name in one: it may come from a file
 # Kinds of characters that steer a terminal, or hide or reorder text: control and format characters,
 # bytes of a file's name that are no text (lone surrogates), separators of lines.
@@ -102,8 +103,10 @@ def nearest(kind: str, name: str, known: Iterable[str]) -> str:
     """Return a message for an unknown name that suggests the one probably meant."""
     known = list(known)
     shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
-    close = difflib.get_close_matches(shown.lower(), known, n=1, cutoff=0.4)
-    hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
+    close = [each for each in known if each.startswith(shown.lower())]  # gru → gru-epoch
+    close = close or difflib.get_close_matches(shown.lower(), known, n=1, cutoff=0.6)
+    all_known = ", ".join(known) if len(known) <= MOST_NAMES else "see `reinstate list`"
+    hint = f"did you mean {close[0]}?" if close else f"known: {all_known}"
     return f"unknown {kind} {shown!r}: {hint}"
 
 

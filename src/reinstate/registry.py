@@ -77,11 +77,6 @@ def package_of(point: EntryPoint) -> str:
         return point.value
 
 
-def registered_yet() -> bool:
-    """Whether this process has registered anything, be it ours or not."""
-    return any(_registered.values())
-
-
 class Registry(Mapping[str, T], Generic[T]):
     """Everything of one kind, by name: ours first, then entry points, loaded when asked for."""
 

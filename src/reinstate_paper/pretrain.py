@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 import tyro
 
-from reinstate.cli.parsing import peek
+from reinstate.cli.parsing import Worded, peek
 from reinstate.cli.shared import Flag, Verb, shown
 from reinstate.cli.tables import print_table, say, say_next
 from reinstate.errors import UserError, nearest
@@ -21,7 +21,7 @@ from reinstate_paper.omniglot.teaching import Pretraining
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pretrain(Verb):
+class Pretrain(Worded, Verb):
     """Train an embedder of drawings, whose embeddings are the contexts of Omniglot bandits.
 
     It is a convolutional network after Kaiser et al. 2017, trained on Omniglot's background
@@ -34,6 +34,7 @@ class Pretrain(Verb):
     """
 
     first: ClassVar = "what to learn from"
+    placeholder: ClassVar = "omniglot"
     settings: Annotated[Pretraining, tyro.conf.arg(name="")]
     preset: str
     """Where defaults come from: quick (a CPU), plain (Kaiser's own) or paper (an accelerator)."""

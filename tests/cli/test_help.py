@@ -62,7 +62,7 @@ def test_help_without_an_experiment_teaches(command: Command, verb: str) -> None
     said = command(f"{verb} --help")
     assert said.code == 0 and said.err == ""
     for name in EXPERIMENTS:
-        assert f"• {name}" in said.out
+        assert f"\n  {name} " in said.out
     assert f"\n  reinstate {verb} barcode-bandits\n" in said.out
     assert f"`reinstate {verb} EXPERIMENT --help` explains" in " ".join(said.out.split())
 
@@ -72,7 +72,7 @@ def test_help_of_an_experiment_has_all_its_settings(command: Command, verb: str)
     said = command(f"{verb} barcode-bandits --help")
     out = "reproduction/" if verb == "reproduce" else "runs/"
     for text in (
-        f"usage: reinstate {verb} barcode-bandits [OPTIONS]\n",
+        f"usage: reinstate {verb} barcode-bandits [-h] [OPTIONS]\n",
         "--task.num-arms INT",
         "Arms of the bandit. (default: 10)",
         "--learner.lanes INT",

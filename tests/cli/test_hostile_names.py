@@ -1,12 +1,11 @@
 """Names that Rich would read as colours, or a terminal as commands: they are printed as text."""
 
-import io
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,105 +13,17 @@ import pytest
 
 from reinstate import registry
 from reinstate.cli import list as listing
-from reinstate.cli import main, parsing
-from reinstate.cli.tables import (
-    print_agents,
-    print_alarms,
-    print_checks,
-    print_table,
-    say,
-    say_next,
-)
-from reinstate.errors import LONGEST, UserError, printable
+from reinstate.cli.tables import print_agents, print_alarms, print_checks, print_table, say
+from reinstate.errors import LONGEST, printable
 from reinstate.runs.progress import Reporter
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from spoken import Command, assert_refused
 
-HOSTILE = {
-    "an end of markup": "a[/b]c",
-    "a colour": "[red]a[/red]",
-    "a link": "[link=https://example.org]a[/link]",
-    "an escape code": "a\x1b[31mb",
-    "a title of the window": "\x1b]0;owned\x07",
-    "a new line": "a\nreinstate: b",
-    "a return": "harmless\rharmful",
-    "text that runs backwards": "a\u202egpj.exe",
-    "a byte that is no text": "a\udcffb",
-    "nothing to see": "a\u200b\u2028b",
-    "other scripts": "日本 γ é",
-    "an emoji's name": "a:smile:b",
-}
-ENCODINGS = ["utf-8", "latin-1", "ascii", "cp1252"]
-OUR_CODES = re.compile(r"\x1b\[[\d;?]*[a-zA-Z]")  # colours, and those that draw a bar again
-
-
-class Terminal(io.TextIOWrapper):
-    """A terminal of some encoding, as strict as Python's own."""
-
-    def __init__(self, encoding: str, interactive: bool) -> None:
-        super().__init__(io.BytesIO(), encoding=encoding, write_through=True)
-        self.interactive = interactive
-
-    def isatty(self) -> bool:
-        return self.interactive
-
-    def shown(self) -> str:
-        text = self.buffer.getvalue()  # type: ignore[attr-defined]
-        return text.decode(self.encoding)
-
-
-@pytest.fixture(params=[False, True], ids=["pipe", "terminal"])
-def see(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str, Callable[[], Any]], str]:
-    """Do something with both streams going to a terminal, or a pipe; return what is seen."""
-
-    def do(encoding: str, act: Callable[[], Any]) -> str:
-        screen = Terminal(encoding, request.param)
-        monkeypatch.setenv("TERM", "xterm")
-        monkeypatch.setenv("COLUMNS", "200")
-        with monkeypatch.context() as patched:
-            patched.setattr(sys, "stdout", screen)
-            patched.setattr(sys, "stderr", screen)
-            patched.setattr(parsing, "run_tyro", lambda *_: Doing(act))
-            main(["list"])
-        return OUR_CODES.sub("", screen.shown())
-
-    return do
-
-
-class Doing:
-    """In place of a verb."""
-
-    json = False
-
-    def __init__(self, act: Callable[[], Any]) -> None:
-        self.act = act
-
-    def do(self, command: str) -> None:
-        self.act()
-
-    def show(self, result: Any) -> None:
-        pass
-
-
-def as_shown(name: str, encoding: str) -> str:
-    """A name as a terminal of an encoding shows it: letters that it lacks are spelled."""
-    return printable(name).encode(encoding, "reinstate-symbols").decode(encoding)
-
-
-def bar(name: str) -> None:
-    reporter = Reporter()
-    reporter.part(1, 2, name)
-    with reporter.track(name, 2) as bar:
-        bar.compiled()
-        bar.update(1, name)
-        bar.update(2, name)
-
-
-def working(name: str) -> None:
-    with Reporter().working(name):
-        pass
+HOSTILE = (
+    *("a[/b]c", "[red]a[/red]", "[link=https://example.org]a[/link]", "a:smile:b", "日本 γ é"),
+    *("a\x1b[31mb", "\x1b]0;owned\x07", "a\nreinstate: b", "harmless\rharmful"),
+    *("a\u202egpj.exe", "a\udcffb", "a\u200b\u2028b"),
+)
 
 
 def checks(name: str) -> None:
@@ -126,41 +37,43 @@ def agents(name: str) -> None:
     print_agents(experiment, {name: {"reward": reward}})
 
 
-def refusal(name: str) -> None:
-    raise UserError(name)
+def table(name: str) -> None:
+    print_table(name, [name], [name], [[name, name]])
 
 
+@pytest.mark.parametrize("terminal", [False, True])
 @pytest.mark.parametrize(
     "act",
-    [
-        say,
-        lambda name: say_next([name], name),
-        lambda name: print_table(name, [name], [name], [[name, name]]),
-        checks,
-        agents,
-        lambda name: print_alarms([name]),
-        lambda name: Reporter().note(name),
-        working,
-        bar,
-        refusal,
-    ],
-    ids=["say", "next", "table", "checks", "agents", "alarm", "note", "working", "bar", "refusal"],
+    [say, table, checks, agents, lambda name: print_alarms([name]), Reporter().note],
+    ids=["say", "table", "checks", "agents", "alarm", "note"],
 )
 def test_a_name_is_text(
-    see: Callable[[str, Callable[[], Any]], str], act: Callable[[str], None]
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    act: Callable[[str], None],
+    terminal: bool,
 ) -> None:
-    for (what, name), encoding in product(HOSTILE.items(), ENCODINGS):
-        shown = see(encoding, partial(act, name))
-        if act is refusal:  # on one line, with spaces in place of its ends
-            name = " ".join(name.splitlines())
-        assert bare(as_shown(name, encoding)) in bare(shown), f"{what} in {encoding}"
-        steering = re.search("[\x00-\x08\x0b-\x1f\x7f\u200b\u202e]", shown.replace("\r", ""))
-        assert not steering, f"{what} in {encoding}"
+    if terminal:
+        for name, value in (("FORCE_COLOR", "1"), ("COLUMNS", "200"), ("TERM", "xterm")):
+            monkeypatch.setenv(name, value)
+    for name in HOSTILE:
+        act(name)
+        said = capfd.readouterr()
+        shown = re.sub(r"\x1b\[[\d;]*m", "", said.out + said.err)  # our own colours
+        assert bare(printable(name)) in bare(shown)
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u200b\u202e]", shown)
 
 
 def bare(text: str) -> str:
     """A text without spaces: lines are wrapped, and names in tables padded."""
     return re.sub(r"\s+", "", text)
+
+
+def test_a_terminal_that_lacks_our_symbols_gets_others() -> None:
+    words = [sys.executable, "-m", "reinstate", "train", "barcode-bandits", "--help"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    said = subprocess.run(words, capture_output=True, env=env)
+    assert said.returncode == 0 and b"--task.num-arms INT" in said.stdout, said.stderr
 
 
 def test_an_error_is_one_bounded_line(command: Command) -> None:

@@ -10,51 +10,54 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn, get_origin
+from typing import Any, NoReturn
 
-from reinstate.cli.symbols import spell_unprintable
 from reinstate.errors import UserError, nearest, one_line, out_of_memory
 
-VERBS = {  # each is a class in the module of its name, imported when it is asked for
-    "reproduce": "train an experiment's agents, judge them, draw figures",
-    "train": "train one agent, several seeds at once",
-    "evaluate": "judge a trained run on fresh tasks, weights frozen",
-    "report": "make one HTML page of results and runs",
-    "list": "list experiments, agents, memories, sinks and weights",
-    "optimum": "compute the best possible reward, memory or not",
-    "sweep": "train and judge many runs, here or on a cluster",
-    "tune": "search hyper-parameters, many settings at once",
-    "play": "make a page to play against trained agents",
-    "watch": "replay episodes of a trained run in the terminal",
-    "memory-map": "draw the states that a trained run's memory holds",
-    "figure": "compose a figure of the paper from results",
-    "join": "put agents side by side that were trained apart",
-    "rejudge": "judge recorded results by the rules of this version",
-    "verdicts": "compare two recorded results claim by claim",
-    "memory-as-input": "compare agents whose memory is an input",
-    "fit-choices": "find strategies that explain two-step choices",
-    "example-choices": "write an example of a table for fit-choices",
-    "recover-choices": "test fit-choices on agents of known weights",
-    "pretrain": "train the embedder of Omniglot's drawings",
+GROUPS = {  # verbs; each is a class in the module of its name, imported when it is asked for
+    "the paper": {
+        "reproduce": "train an experiment's agents, evaluate them, draw figures",
+        "report": "make one HTML page of results and runs",
+        "figure": "compose a figure of the paper from results",
+        "join": "put agents side by side that were trained apart",
+        "rejudge": "judge recorded results by the rules of this version",
+        "verdicts": "compare two recorded results claim by claim",
+        "memory-as-input": "compare agents whose memory is an input",
+    },
+    "your own": {
+        "train": "train one agent, several seeds at once",
+        "evaluate": "evaluate a trained run on fresh tasks, weights frozen",
+        "watch": "replay episodes of a trained run in the terminal",
+        "play": "make a page to play against trained agents",
+        "memory-map": "draw the states that a trained run's memory holds",
+        "optimum": "compute the best possible reward, memory or not",
+        "list": "list experiments, agents, memories, sinks and weights",
+    },
+    "many runs": {
+        "sweep": "train and evaluate many runs, here or on a cluster",
+        "tune": "search hyper-parameters, many settings at once",
+    },
+    "people's choices": {
+        "fit-choices": "find strategies that explain two-step choices",
+        "example-choices": "write an example of a table for fit-choices",
+        "recover-choices": "test fit-choices on agents of known weights",
+    },
+    "drawings": {"pretrain": "train the embedder of Omniglot's drawings"},
 }
-MOVED = {  # flags of earlier versions that are verbs now
-    ("fit-choices", "--example"): "reinstate example-choices FILE.csv",
-    ("fit-choices", "--recovery"): "reinstate recover-choices DIR",
-    ("report", "--inputs"): "reinstate memory-as-input RESULTS…",
-}
+VERBS = {verb: text for group in GROUPS.values() for verb, text in group.items()}
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 HELP = """\
 usage: reinstate VERB …
 
 Meta-learning agents with an episodic memory (Ritter et al., ICML 2018).
 
+  reinstate watch water-maze
   reinstate reproduce barcode-bandits
   reinstate train barcode-bandits --agent epl2rl --out runs/mine
   reinstate evaluate runs/mine
-  reinstate report runs/mine
 
 Every setting has a default from the experiment's preset (--preset quick or
 paper) and can be changed by name: `reinstate train barcode-bandits --help`
@@ -70,7 +73,9 @@ Your shell can complete verbs, experiments and options (bash, zsh, fish, tcsh):
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
     arguments = [*(sys.argv[1:] if argv is None else argv)]  # `list` is a module here
-    spell_unprintable()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # notebooks and tests put others in their place
+            stream.reconfigure(errors="replace")  # a code page may lack γ or →
     return _status(lambda: _main(arguments))
 
 
@@ -124,25 +129,28 @@ def _complain(message: object) -> None:
 def parse(arguments: list[str]) -> Any:
     """Understand a command line: return the options of the verb that it names, ready to be done.
 
-    Only what the line asks for is built: a verb's module is imported, and an experiment's sixty
-    settings become options, once they are named. Completion scripts need all of it.
+    Only what the line asks for is built: a verb's module is imported, and an experiment's settings
+    become options, once they are named. Completion scripts need all of it.
     """
     verb, *rest = arguments or ["--help"]
     if verb in ("-h", "--help", "help"):
-        print(f"{HELP}\nverbs:")
-        for name, text in VERBS.items():
-            print(f"  {name:{max(map(len, VERBS))}}  {text}")
+        _print_help()
         raise SystemExit(0)
     if verb in ("--tyro-write-completion", "--tyro-print-completion"):
         _complete(verb, rest)
     if verb not in VERBS:
         raise UserError(nearest("verb", verb, VERBS))
-    for word in rest:
-        if instead := MOVED.get((verb, word.partition("=")[0])):
-            raise UserError(f"{verb} {word} is a verb of its own now: {instead}")
-    from reinstate.cli.parsing import run_tyro, union
+    from reinstate.cli.parsing import parse_verb
 
-    return run_tyro(union([_verb(verb, rest)]), arguments)
+    return parse_verb(verb, _options(verb), rest)
+
+
+def _print_help() -> None:
+    print(HELP)
+    for group, verbs in GROUPS.items():
+        print(f"{group}:")
+        for name, text in verbs.items():
+            print(f"  {name:{max(map(len, VERBS))}}  {text}")
 
 
 def _version() -> str:
@@ -153,19 +161,17 @@ def _version() -> str:
 
 def _complete(verb: str, rest: list[str]) -> NoReturn:
     """Print or write a script that completes commands in a shell, and stop."""
-    from reinstate.cli.parsing import run_tyro, union
+    from reinstate.cli.parsing import completion
     from reinstate.files import write_atomically
 
     usage = "SHELL FILE" if "write" in verb else "SHELL"
     if len(rest) != len(usage.split()) or rest[0] not in SHELLS:
         raise UserError(f"use reinstate {verb} {usage}, with one of {', '.join(SHELLS)}")
-    script = io.StringIO()
-    with contextlib.redirect_stdout(script), contextlib.suppress(SystemExit):
-        run_tyro(union(_everything()), ["--tyro-print-completion", rest[0]])
+    script = completion(rest[0], {name: _options(name) for name in VERBS})
     if "write" in verb:
-        write_atomically(Path(rest[1]), script.getvalue().encode())
+        write_atomically(Path(rest[1]), script.encode())
     else:
-        print(script.getvalue(), end="")
+        print(script, end="")
     raise SystemExit(0)
 
 
@@ -173,38 +179,3 @@ def _options(verb: str) -> Any:
     home = "reinstate_paper" if verb == "pretrain" else "reinstate.cli"
     module = import_module(f"{home}.{verb.replace('-', '_')}")
     return getattr(module, verb.title().replace("-", ""))
-
-
-def _verb(verb: str, rest: list[str]) -> Any:
-    """Build the branch of one verb; some verbs want a word first, such as an experiment."""
-    from reinstate.cli.parsing import Nothing, branch, union
-
-    options = _options(verb)
-    if not hasattr(options, "words"):
-        return branch(verb, options, options.__doc__)
-    if rest and not rest[0].startswith("-"):
-        kind, default = options.for_word(rest[0], rest[1:])
-        chosen = [branch(rest[0], kind, (get_origin(kind) or kind).__doc__, default)]
-    elif {"-h", "--help"} & {*rest}:
-        lines = options.words().items()
-        chosen = [branch(word, Nothing, one_line(line)) for word, line in lines]
-    else:
-        known = ", ".join(options.words())
-        raise UserError(f"{verb} needs {options.first} first: reinstate {verb} … (known: {known})")
-    return branch(verb, union(chosen), options.__doc__)
-
-
-def _everything() -> Iterator[Any]:
-    """Build all branches, with all words and their options; leave out what cannot be loaded."""
-    from reinstate.cli.parsing import branch, union
-
-    for verb, line in VERBS.items():
-        options, chosen = _options(verb), []
-        if not hasattr(options, "words"):
-            yield branch(verb, options, line)
-            continue
-        for word, about in options.words().items():
-            with contextlib.suppress(UserError):
-                kind, default = options.for_word(word, [])
-                chosen.append(branch(word, kind, about, default))
-        yield branch(verb, union(chosen), line)

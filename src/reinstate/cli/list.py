@@ -1,23 +1,14 @@
-"""The verb `list`: what there is, ours and other packages'.
+"""The verb `list`: what there is, ours and other packages'. It is imported to be described."""
 
-Describing something means importing it, and with it JAX, which takes seconds. What comes with this
-package is therefore described in listing.json, which `make tables` writes and a test compares with
-the registries. Only where other packages add to it is everything imported.
-"""
-
-import json
 from dataclasses import dataclass
 from inspect import getdoc
-from pathlib import Path
 from typing import Any
 
 from reinstate.cli.parsing import Verb
 from reinstate.cli.tables import say
-from reinstate.errors import UserError
-from reinstate.registry import Registry, entry_points_of_others, package_of, registered_yet
+from reinstate.registry import Registry, entry_points_of_others, package_of
 
 WIDTH = 22  # of the names' column
-LISTING = Path(__file__).with_name("listing.json")
 
 Listing = dict[str, dict[str, Any]]  # kind → name → what is said of it
 
@@ -26,16 +17,16 @@ Listing = dict[str, dict[str, Any]]  # kind → name → what is said of it
 class List(Verb):
     """List experiments with their presets and agents, agents, memories, metric sinks and weights.
 
-    Weights are those that come with the package: `reinstate evaluate EXPERIMENT/AGENT` judges them.
+    Weights are those that come with the package: `reinstate evaluate EXPERIMENT/AGENT` evaluates
+    them.
     Those of other packages are named with the package; one that cannot be loaded, with the reason.
     """
 
     def do(self, command: str) -> Listing:
         """Return experiments as objects, the rest as text, and which package brings what."""
-        points = entry_points_of_others()
-        more = points or registered_yet()
-        found = describe_all() if more else json.loads(LISTING.read_bytes())
-        return {**found, "packages": {each.name: package_of(each) for each in points if each.dist}}
+        packages = {each.name: package_of(each) for each in entry_points_of_others() if each.dist}
+        others = {name: package for name, package in packages.items() if package != "reinstate"}
+        return {**describe_all(), "packages": others}
 
     def show(self, result: Listing) -> None:
         packages = result.pop("packages")
@@ -91,16 +82,3 @@ def _line(entry: Any) -> str:
     section = [f"section {entry['section']}"] if entry["section"] else []
     lists = [f"{name} {', '.join(entry[name])}" for name in ("presets", "agents")]
     return "; ".join([entry["summary"], *section, *lists])
-
-
-def write_listing() -> None:
-    """Write listing.json; other packages' things have to be uninstalled for that."""
-    from reinstate.files import write_json
-
-    if entry_points_of_others():
-        raise UserError("other packages add to the list: write it where none is installed")
-    write_json(LISTING, describe_all())
-
-
-if __name__ == "__main__":
-    write_listing()

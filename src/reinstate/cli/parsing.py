@@ -1,27 +1,28 @@
-"""What a verb is; and tyro's subcommands, help and errors, as this command wants them.
+"""What a verb is; and tyro's help and errors, as this command wants them.
 
 Help must come fast: nothing in here may import JAX.
 """
 
 import argparse
 import contextlib
+import difflib
 import io
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, Union
+from inspect import getdoc
+from typing import Annotated, Any, ClassVar, Union
 
 import tyro
 from tyro.conf import FlagCreatePairsOff, arg
 
-from reinstate.errors import UserError
+from reinstate.errors import UserError, one_line
 
-_ANSI = re.compile(r"\033\[[\d;]*m")
 _PIECES = re.compile(r"\[[^]]*\]|(?:\bp )?(?:[<>]=?|=) [-\d.]+")  # [0.1, 0.2], p < .001
-
+_ANSI = re.compile(r"\033\[[\d;]*m")
+_FLAG = re.compile(r"│ (--[a-z][\w.-]*)")  # in tyro's help
 
 Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]
 
@@ -41,35 +42,58 @@ class Verb:
         """Print a result for people; the last line names the next command."""
 
 
-@dataclass(frozen=True)
-class Nothing:
-    """In place of options that nobody asked for."""
+class Worded:
+    """A verb that wants a word before its options, such as an experiment, which decides them."""
+
+    first: ClassVar[str]  # what the word is
+    placeholder: ClassVar[str] = "EXPERIMENT"
+
+    @classmethod
+    def words(cls) -> dict[str, str]:
+        """Return one line per word."""
+        raise NotImplementedError
+
+    @classmethod
+    def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
+        """Return the options for a word, as a type and as defaults."""
+        raise NotImplementedError
 
 
-def branch(name: str, kind: Any, text: str, default: Any = tyro.MISSING_NONPROP) -> Any:
-    """Make a subcommand, as tyro wants it: options of some type, with defaults and help."""
-    # tyro joins the lines of a paragraph only if they start with a letter.
-    joined = re.sub(r"(?<=\S)\n(?=\S)", " ", text.replace("\n    ", "\n").strip())
-    return Annotated[kind, tyro.conf.subcommand(name, description=joined, default=default)]
+def parse_verb(verb: str, kind: Any, rest: list[str]) -> Any:
+    """Parse what follows a verb: return its options, ready to be done."""
+    prog = f"reinstate {verb}"
+    if not issubclass(kind, Worded):
+        return run_tyro(kind, rest, prog)
+    if rest and not rest[0].startswith("-"):
+        chosen, default = kind.for_word(rest[0], rest[1:])
+        return run_tyro(chosen, rest[1:], f"{prog} {rest[0]}", default)
+    if {"-h", "--help"} & {*rest}:
+        _print_words(prog, kind)
+        raise SystemExit(0)
+    known = ", ".join(kind.words())
+    raise UserError(f"{verb} needs {kind.first} first: {prog} … (known: {known})")
 
 
-def union(branches: Iterable[Any]) -> Any:
-    """Make a choice between subcommands; tyro wants two or more, but one may be hidden."""
-    return Union[(*branches, Annotated[None, tyro.conf.Suppress])]
+def _print_words(prog: str, kind: Any) -> None:
+    """Print the help of a verb that wants a word first: what it does, and the words."""
+    about = re.sub(r"(?<=\S)\n(?=\S)", " ", getdoc(kind) or "")  # one line per paragraph
+    words = [f"  {word:22} {one_line(text)}" for word, text in kind.words().items()]
+    lines = [f"usage: {prog} {kind.placeholder} [OPTIONS]", "", about, "", *words]
+    print(folded("\n".join(lines), 25))
 
 
-def run_tyro(tree: Any, arguments: list[str]) -> Any:
-    """Parse with tyro; show its help tidied, and turn its boxed errors into one line."""
+def run_tyro(kind: Any, arguments: list[str], prog: str, default: Any = None) -> Any:
+    """Parse with tyro; fold its help to the terminal, and turn its boxed errors into one line."""
+    start = {} if default is None else {"default": default}
     shown, errors = _Page(), io.StringIO()
     try:
         with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(errors):
-            return tyro.cli(tree, args=arguments, prog="reinstate")
+            return tyro.cli(kind, args=arguments, prog=prog, **start)
     except SystemExit as stop:
         if stop.code in (0, None):
-            help_or_script = shown.getvalue()
-            print(help_or_script if "--tyro" in arguments[0] else _tidied(help_or_script), end="")
+            print(folded(shown.getvalue().rstrip()))
             raise
-        raise UserError(_one_line(errors.getvalue(), arguments[0])) from None
+    raise UserError(_one_line(errors.getvalue(), kind, prog, default))
 
 
 class _Page(io.StringIO):
@@ -81,19 +105,14 @@ class _Page(io.StringIO):
         return sys.__stdout__ is not None and sys.__stdout__.isatty()
 
 
-def _tidied(text: str) -> str:
-    """Shorten the usage, wrap long lines between words, and drop repeated blank lines."""
-    usage, _, rest = text.partition("\n")
-    usage = re.sub(r"\[-h\] ?|(?<=\[)\S+ (?=OPTIONS\])", "", _ANSI.sub("", usage))
-    if "subcommands" in rest:
-        usage = re.sub(r"\{\S+,\S+\}", "EXPERIMENT …", usage)
-    width = shutil.get_terminal_size().columns
-    lines = wrap(usage, width, 4)
-    for line in re.sub(r"\n{3,}", "\n\n", rest).splitlines():
-        plain, hang = _ANSI.sub("", line), 6 if line.startswith(" ") else 0
+def folded(text: str, hang: int = 6) -> str:
+    """Wrap the lines that are wider than the terminal, and drop repeated blank ones."""
+    width, lines = shutil.get_terminal_size().columns, []
+    for line in re.sub(r"\n{3,}", "\n\n", text).splitlines():
+        plain, indent = _ANSI.sub("", line), hang if line.startswith(" ") else 0
         fits = len(plain) <= width or plain.startswith(("╭", "│", "╰"))
-        lines += [line] if fits else wrap(plain, width, hang)
-    return "\n".join(lines) + "\n"
+        lines += [line] if fits else wrap(plain, width, indent)
+    return "\n".join(lines)
 
 
 def wrap(line: str, width: int, hang: int) -> list[str]:
@@ -104,21 +123,62 @@ def wrap(line: str, width: int, hang: int) -> list[str]:
     return [piece.replace("\0", " ") for piece in wrapper.wrap(whole)]
 
 
-def _one_line(box: str, verb: str) -> str:
-    """Return the message in one of tyro's error boxes, with its suggestion if it has one."""
+def _one_line(box: str, kind: Any, prog: str, default: Any) -> str:
+    """Return the message in one of tyro's error boxes, and the option that was probably meant."""
     lines = [re.sub(r"^[│╭╰] ?| *[│╮╯]$", "", line) for line in box.splitlines()]
-    message, *others = re.split(r"(?m)^─+$", "\n".join(lines[1:-1]))
-    if missing := re.match(r"Missing from reinstate (\S+)", message):
-        needed = re.findall(r"(?m)^ {4}(\S.*)$", message)
-        message = f"{missing[1].rstrip(':')} needs {' and '.join(needed)} first"
-    hints = " ".join(" ".join(others).split())
-    meant = re.search(r"Perhaps you meant: (\S+?),? ", hints)
-    see = re.findall(r"reinstate(?: [\w-]+)* --help", hints)
-    return (
-        " ".join(message.partition("\n\n")[0].split())
-        + (f"; did you mean {meant[1]}?" if meant else "")
-        + f" (see {max([f'reinstate {verb} --help', *see], key=len)})"
-    )
+    whole = re.split(r"(?m)^─+$", "\n".join(lines[1:-1]))[0]
+    message = " ".join(whole.partition("\n\n")[0].split())
+    if wrong := re.match(r"Unrecognized options: (--[^\s,=]+)", message):
+        if meant := meant_option(wrong[1], _options_of(kind, prog, default)):
+            message = f"unknown option {wrong[1]}: did you mean {meant}?"
+    elif message.startswith("Missing from"):
+        needed = re.findall(r"(?m)^ {4}(\S.*)$", whole)
+        message = f"{prog.removeprefix('reinstate ')} needs {' and '.join(needed)} first"
+    return f"{message} (see {prog} --help)"
+
+
+def _options_of(kind: Any, prog: str, default: Any) -> list[str]:
+    """List the options that help shows."""
+    start = {} if default is None else {"default": default}
+    with contextlib.redirect_stdout(_Page()) as page, contextlib.suppress(SystemExit):
+        tyro.cli(kind, args=["--help"], prog=prog, **start)
+    return _FLAG.findall(_ANSI.sub("", page.getvalue()))
+
+
+def meant_option(wrong: str, known: list[str]) -> str | None:
+    """Find the option that was meant: of the same last name in a section, or the nearest."""
+    ends: dict[str, str] = {}
+    for option in known:  # the learner's epochs come before the evaluation's
+        ends.setdefault(option.lstrip("-").split(".")[-1], option)
+    end = wrong.lstrip("-").split(".")[-1].replace("_", "-")
+    if end in ends:
+        return ends[end]
+    close = difflib.get_close_matches(wrong, known, n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
+def completion(shell: str, verbs: dict[str, Any]) -> str:
+    """Write a script that completes verbs, words and options in a shell."""
+    branches = []
+    for verb, kind in verbs.items():
+        if not issubclass(kind, Worded):
+            branches.append(Annotated[kind, tyro.conf.subcommand(verb)])
+            continue
+        chosen = []
+        for word in kind.words():
+            with contextlib.suppress(UserError):  # somebody's package that cannot be loaded
+                options, default = kind.for_word(word, [])
+                chosen.append(Annotated[options, tyro.conf.subcommand(word, default=default)])
+        branches.append(Annotated[_union(chosen), tyro.conf.subcommand(verb)])
+    script = io.StringIO()
+    with contextlib.redirect_stdout(script), contextlib.suppress(SystemExit):
+        tyro.cli(_union(branches), args=["--tyro-print-completion", shell], prog="reinstate")
+    return script.getvalue()
+
+
+def _union(branches: list[Any]) -> Any:
+    """Make a choice between subcommands; tyro wants two or more, but one may be hidden."""
+    return Union[(*branches, Annotated[None, tyro.conf.Suppress])]
 
 
 def peek(arguments: list[str], flag: str, default: str) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 from tyro.conf import Fixed, Positional, Suppress, arg
 
 from reinstate import devices
-from reinstate.cli.parsing import Flag, Verb, peek
+from reinstate.cli.parsing import Flag, Verb, Worded, peek
 from reinstate.devices import Spread
 from reinstate.errors import UserError, require_positive
 from reinstate.memory import MEMORIES
@@ -64,7 +64,7 @@ class OnResults(Verb):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnTask(Verb):
+class OnTask(Worded, Verb):
     """A verb on an experiment, which comes before the options: they depend on it."""
 
     first: ClassVar = "an experiment"
