@@ -54,7 +54,6 @@ LINES = {
     "reproduce": "reproduce small --out out",
     "reproduce all": "reproduce all --experiments one twin --out out",
     "tune": "tune small --agents l2rl epl2rl --trials 2 --rounds 2 --out out",
-    "tune --optuna": "tune small --optuna 3 --vary lanes=4,8,16,32 --trials 2 --out out",
     "pretrain": "pretrain omniglot --epochs 3 --characters 4 --showings 2 --batch 2 --out out",
     "fit-choices": "fit-choices choices.csv --out out",
     "report": "report results --out out/report.html",

@@ -39,6 +39,7 @@ from reinstate.runs.run import open_run
 from reinstate.settings import differences, to_dict
 from reinstate.tuning import search as searching
 from reinstate.tuning.ranges import Ranges
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from reinstate_paper.omniglot import embedder
 from reinstate_paper.omniglot.embedder import packaged_file
 from reinstate_paper.omniglot.pretraining import read_card
@@ -140,23 +141,14 @@ def test_cards(tmp_path: Path, path: str) -> None:
     assert "does not describe an embedder" in refusal(lambda: read_card(file))
 
 
-IDENTITY = {
-    "experiment": "small",
-    "agent": "l2rl",
-    "settings": to_dict(TINY),
-    "ranges": json.loads(json.dumps(to_dict(Ranges()))),
-    "trials_a_round": 2,
-    "draw_seed": 0,
-}
+ASKED = searching.Asked(
+    BARCODE_BANDITS, "quick", ["l2rl"], TINY, searching.Search(trials=2, ranges=Ranges())
+)
+IDENTITY = ASKED.identity()
 PROVENANCE = dict.fromkeys(("version", "commit", "jax", "preset", "score", "command", "device"), "")
-SETTING = dict.fromkeys(("learning_rate", "entropy_cost", "discount", "value_cost"), 0.5)
 SCORE = {"reward": 1.0, "per_seed": [1.0, 1.0]}
-TRIALS = [{"number": n, "round": 0, "setting": SETTING, "agents": {"l2rl": SCORE}} for n in (0, 1)]
-SEARCH = {**IDENTITY, **PROVENANCE, "rounds": 1, "trials": TRIALS, "best": None, "standing": {}}
-SEARCH["seconds"] = {"compile": 1.0, "train": 1.0}
-VARY = {"rounds_each": 1, "vary": {"lanes": [4, 8]}}
-STUDIED = {"values": {"lanes": 4}, "folder": "lanes=4", "best": None, "standing": {}, "seconds": {}}
-STUDY = {**IDENTITY, **VARY, **PROVENANCE, "tried": [{"lanes": 4}], "studied": [STUDIED]}
+TRIALS = [{**trial, "agents": {"l2rl": SCORE}} for trial in ASKED.new_trials(0)]
+SEARCH = {**IDENTITY, **PROVENANCE, "trials": TRIALS, "seconds": {"compile": 1.0, "train": 1.0}}
 SEARCHES = {
     "trials/0/round": ...,
     "trials/0": 3,
@@ -164,33 +156,19 @@ SEARCHES = {
     "trials/1/number": 7,
     "trials/0/setting/discount": ...,
     "trials/0/setting/more": 1.0,
-    "trials/0/setting/value_cost": float("inf"),
+    "trials/0/setting/value_cost": 1e39,
     "trials/0/agents/l2rl": [],
     "trials/0/agents": {"l2rl": {}},
     "seconds/compile": ...,
-    "standing": {"l2rl": 1},
-}
-STUDIES = {
-    "studied/0/values": 4,
-    "studied/0/best": {},
-    "studied/0/folder": ...,
-    "tried/0": {"lanes": 16},
-    "tried/0/lanes": 8,
-    "tried/0/more": 1,
-    "tried": 5,
 }
 
 
-@pytest.mark.parametrize("path", [*SEARCHES, *STUDIES])
+@pytest.mark.parametrize("path", SEARCHES)
 def test_searches(tmp_path: Path, path: str) -> None:
-    rows, whole = ("trials", SEARCH) if path in SEARCHES else ("studied", STUDY)
-    wanted = IDENTITY if path in SEARCHES else {**IDENTITY, **VARY}
-    write_json(tmp_path / "search.json", whole)
-    assert searching.earlier(tmp_path, wanted, rows) == whole
-    broken = changed(whole, path, (SEARCHES | STUDIES)[path])
-    write_json(tmp_path / "search.json", broken)
-    said = refusal(lambda: searching.earlier(tmp_path, wanted, rows))
-    assert "choose another --out" in said
+    write_json(tmp_path / "search.json", SEARCH)
+    assert searching._earlier(ASKED, tmp_path) == SEARCH
+    write_json(tmp_path / "search.json", changed(SEARCH, path, SEARCHES[path]))
+    assert "choose another --out" in refusal(lambda: searching._earlier(ASKED, tmp_path))
 
 
 @cache
@@ -341,7 +319,7 @@ DOCUMENTS: Mapping[str, tuple[Any, Read]] = {
         json.loads(packaged_file("card.json").read_text()),
         lambda folder: read_card(folder / "card.json"),
     ),
-    "search.json": (SEARCH, lambda folder: searching.earlier(folder, IDENTITY, "trials")),
+    "search.json": (SEARCH, lambda folder: searching._earlier(ASKED, folder)),
     "results.json": (None, lambda folder: page_of(load([folder]))),
     "config.json": (
         {"config": {"experiment": "barcode-bandits", "agent": "l2rl", "settings": to_dict(TINY)}},

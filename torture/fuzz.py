@@ -30,7 +30,7 @@ WORKERS = 2
 MEMORY = 2 << 30  # bytes that a worker may have beyond what it has when it is ready
 SILENCE = 60  # seconds without a word after which a worker is taken to hang
 KEPT = 20  # failures of one reader whose files are kept
-PACKAGES = ("reinstate", "jax", "numpy", "safetensors", "pyarrow", "pillow", "hypothesis", "optuna")
+PACKAGES = ("reinstate", "jax", "numpy", "safetensors", "pyarrow", "pillow", "hypothesis")
 
 
 class Job(NamedTuple):

@@ -13,13 +13,12 @@ from reinstate.cli.train import Train
 from reinstate.cli.tune import Tune
 from reinstate.memory import MEMORIES
 from reinstate.runs.experiment import experiment_names, find_experiment
-from reinstate.tuning.study import VARIABLE
 from reinstate_paper.omniglot.pretraining import PRESETS
 from reinstate_paper.pretrain import Pretrain
 
 MOST = 6  # options of one line
 EXTREME = 0.25  # share of values that are
-NOT_ASKED = ("name", "out", "preset", "memory_kind", "track", "images", "download", "json", "vary")
+NOT_ASKED = ("name", "out", "preset", "memory_kind", "track", "images", "download", "json")
 AMONG_OTHERS = ("distributed", "coordinator", "num_processes", "process_id")  # who would be awaited
 UNPREFIXED = ("settings", "search")  # whose options have no name before theirs
 WHOLE = [0, -1, 1, 2, 1000, 10**6, 10**9, 2**31 - 1, 2**31, 2**32, 2**63, 10**30, -(2**31)]
@@ -52,12 +51,7 @@ def _of_training(random: Random) -> list[str]:
 
 
 def _of_search(random: Random) -> list[str]:
-    words = _on_experiment(random, Tune, "tune")
-    if random.random() < 0.2:
-        name = random.choice([*VARIABLE])
-        drawn = [_value(random, int, 8) for _ in range(random.randint(1, 2))]
-        words += [f"--optuna={_value(random, int, 2)}", "--vary", f"{name}={','.join(drawn)}"]
-    return words
+    return _on_experiment(random, Tune, "tune")
 
 
 def _on_experiment(random: Random, verb: Any, name: str) -> list[str]:

@@ -206,12 +206,6 @@ RUNS = {
         3,
     ),
     "tune": Reader("search", ("out/search.json",), verb(stubbed.LINES["tune"]), OUT),
-    "tune --optuna": Reader(
-        "study",
-        ("out/search.json", "out/*/search.json"),
-        verb("tune small --optuna 2 --vary lanes=4,8,16 --trials 2 --out out"),
-        OUT,
-    ),
     "pretrain --resume": Reader(
         "embedder",
         ("out/*.json*", "out/checkpoints/*"),

@@ -188,10 +188,6 @@ def _search() -> None:
     _command(stubbed.LINES["tune"])
 
 
-def _study() -> None:
-    _command("tune small --optuna 1 --vary lanes=4,8,16 --trials 2 --out out")
-
-
 def _embedder() -> None:
     """Pretrain; the tests of its card are stand-ins that say nothing, so put one there."""
     _command(stubbed.LINES["pretrain"])
@@ -214,6 +210,5 @@ SEEDS: Mapping[str, Callable[[], None]] = {
     "archives": _archives,
     "packages": _packages,
     "search": _search,
-    "study": _study,
     "embedder": _embedder,
 }

@@ -44,7 +44,7 @@ STOPS = {  # where computing begins
     "reinstate.cli.train": "start_run",
     "reinstate.cli.reproduce": "reproduce",
     "reinstate_paper.whole_paper": "reproduce",
-    "reinstate.tuning.rounds": "CandidateBatch",
+    "reinstate.tuning.search": "CandidateBatch",
     "reinstate_paper.pretrain": "load_drawings",
 }
 

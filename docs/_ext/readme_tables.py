@@ -8,6 +8,7 @@ import recognition_tables
 from reinstate.agent import INPUT_SIZES
 from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import AgentResults, CheckRow, Results, Summary
+from reinstate.analysis.searches import rank_of, ranked
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.choices.model import STRATEGIES
 from reinstate.figures.style import LABELS
@@ -195,10 +196,11 @@ def searches_table(*searches: dict[str, Any]) -> str:
     lines = [_row(*heads), "|---" * len(heads) + "|"]
     for found in searches:
         name, agent, settings = found["experiment"], found["agent"], found["settings"]
-        stands, number = found["standing"][agent], EXPERIMENTS[name].number
-        sizes = (stands["trials"], settings["seeds"], settings["learner"]["lanes"])
-        rewards = [f"{stands[which]['reward']:{number}}" for which in ("best", "preset")]
-        rank = str(stands["preset"]["rank"])
+        order, number = ranked(found["trials"], agent), EXPERIMENTS[name].number
+        sizes = (len(order), settings["seeds"], settings["learner"]["lanes"])
+        scores = [trial["agents"][agent] for trial in (order[0], found["trials"][0])]
+        rewards = [f"{score['reward']:{number}}" for score in scores]
+        rank = str(rank_of(order, agent, 0))
         lines.append(_row(name, LABELS[agent], *map(str, sizes), *rewards, rank))
     return "\n".join(lines)
 

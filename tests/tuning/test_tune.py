@@ -4,10 +4,8 @@ import functools
 import json
 import re
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +14,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reinstate.analysis.searches import Trial
+from reinstate.analysis.searches import Trial, agents_of, best_for, rank_of, ranked
 from reinstate.devices import over_seeds
 from reinstate.errors import UserError
-from reinstate.files import read_json, write_json
+from reinstate.files import read_json
 from reinstate.learner import EpochMetrics, Rates, TrainState
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Bar
 from reinstate.settings import Settings
 from reinstate.tuning import batch
 from reinstate.tuning.batch import CandidateBatch
-from reinstate.tuning.ranges import Candidate, Ranges, preset_candidate, rates_of
-from reinstate.tuning.search import Asked, Search, ranked, search
-from reinstate.tuning.study import Study, read_vary, study, with_values
+from reinstate.tuning.ranges import Candidate, Ranges, as_options, preset_candidate, rates_of
+from reinstate.tuning.search import Asked, Search, search
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from spoken import Command, assert_refused
 from tiny import OPTIONS, SILENT, TINY, contents, interrupt
@@ -123,11 +120,9 @@ def test_the_preset_is_trial_0(found: tuple[Path, Any]) -> None:
         score = trial["agents"][AGENT]
         assert score["reward"] == pytest.approx(np.mean(score["per_seed"]))
         assert len(score["per_seed"]) == TINY.seeds
-    stands = document["standing"][AGENT]
-    assert stands["preset"]["reward"] == rewards[0]
-    assert stands["preset"]["rank"] == sum(reward > rewards[0] for reward in rewards) + 1
-    assert document["best"]["reward"] == max(rewards) == stands["best"]["reward"]
-    assert stands["chosen"]["rank"] == 1
+    assert rank_of(trials, AGENT, 0) == sum(reward > rewards[0] for reward in rewards) + 1
+    best = best_for(trials, AGENT)
+    assert best and best["agents"][AGENT]["reward"] == max(rewards)
 
 
 def test_the_score_is_of_the_last_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,9 +153,7 @@ def test_rounds_and_agents_are_added(tmp_path: Path, quick_play: None) -> None:
     files = contents(tmp_path)
     assert go(tmp_path / "x") == second and contents(tmp_path) == files  # nothing left to do
     third = go(tmp_path / "x", TWO, TINY, "l2rl-context")
-    assert list(third["standing"]) == [AGENT, "l2rl-context"]
-    assert third["standing"]["l2rl-context"]["trials"] == 2
-    assert third["best"] == both["best"]  # that of the first agent, whatever the other earns
+    assert agents_of(third["trials"]) == [AGENT, "l2rl-context"]
     assert [list(trial["agents"]) for trial in third["trials"]] == [
         [AGENT, "l2rl-context"], [AGENT, "l2rl-context"], [AGENT], [AGENT],
     ]  # fmt: skip
@@ -212,8 +205,8 @@ def test_folders_of_other_things_are_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(UserError, match="holds no search; choose another --out"):
         go(tmp_path)
-    (tmp_path / "search.json").write_text('{"studied": []}')
-    with pytest.raises(UserError, match="not of this kind of search: choose another --out"):
+    (tmp_path / "search.json").write_text('{"trials": []}')
+    with pytest.raises(UserError, match=r"hold a search of this program .*choose another --out"):
         go(tmp_path)
 
 
@@ -221,8 +214,7 @@ def test_settings_that_are_not_finite_have_failed(tmp_path: Path) -> None:
     document = go(tmp_path / "x", replace(TWO, ranges=Ranges(learning_rate=(3e38, 3e38))))
     fine, failed = (trial["agents"][AGENT] for trial in document["trials"])
     assert failed["reward"] is None and None in failed["per_seed"]
-    assert document["standing"][AGENT]["failed"] == 1
-    assert document["best"]["number"] == 0 and document["best"]["reward"] == fine["reward"]
+    assert best_for(document["trials"], AGENT) == document["trials"][0] and fine["reward"]
     assert "NaN" not in (tmp_path / "x/search.json").read_text()
     assert ">failed<" in (tmp_path / "x/search.svg").read_text()
 
@@ -280,10 +272,6 @@ def test_draws_stay_in_their_ranges() -> None:
         (lambda: Ranges(value_cost=(-1.0,)), "value_cost must be 0 or more, not -1.0"),
         (lambda: Search(trials=0), "trials must be positive"),
         (lambda: Search(seed=-1), "seed must lie between 0 and"),
-        (lambda: read_vary(["size=1"]), "--vary: unknown setting 'size'"),
-        (lambda: read_vary(["lanes=1", "lanes=2"]), "--vary takes each name once"),
-        (lambda: read_vary(["lanes"]), "as in lanes=16,32, not 'lanes'"),
-        (lambda: read_vary(["lanes=1.5"]), "--vary lanes takes int values, not '1.5'"),
     ],
 )
 def test_mistakes(make: Callable[[], Any], message: str) -> None:
@@ -292,156 +280,25 @@ def test_mistakes(make: Callable[[], Any], message: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_what_optuna_may_vary() -> None:
-    vary = read_vary(["hidden_size=2,3,2", "optimizer=rmsprop", "max_grad_norm=1,0.5"])
-    assert vary == {"hidden_size": (2, 3), "optimizer": ("rmsprop",), "max_grad_norm": (1.0, 0.5)}
-    varied = with_values(HERE, {"hidden_size": 3, "max_grad_norm": 0.5}).settings
-    assert varied.network.hidden_size == 3 and varied.learner.max_grad_norm == 0.5
-    assert varied.learner.learning_rate == TINY.learner.learning_rate
-
-
-VARY: dict[str, tuple[Any, ...]] = {"hidden_size": (2, 3), "lanes": (4, 8)}
-ALL = set(product(*VARY.values()))
-
-
-class Searched:
-    """Stands in for `search`: notes where it was, and earns what the values say."""
-
-    def __init__(self) -> None:
-        self.at: list[tuple[int, int]] = []
-        self.stop_at = 0
-
-    def __call__(self, asked: Asked, *where: Any, command: str, crew: Any = None) -> dict[str, Any]:
-        settings = asked.settings
-        here = (settings.network.hidden_size, settings.learner.lanes)
-        self.at.append(here)
-        if len(self.at) == self.stop_at:
-            raise Stopped("stopped")
-        setting = OTHER._asdict()
-        found = {"number": 1, "setting": setting, "options": "", "per_seed": [1.0 * sum(here)]}
-        best = None if here == (3, 4) else {**found, "reward": 1.0 * sum(here)}
-        return {"best": best, "standing": {}, "seconds": {}}
-
-
-@pytest.fixture
-def searched(monkeypatch: pytest.MonkeyPatch) -> Searched:
-    pytest.importorskip("optuna")
-    stand_in = Searched()
-    monkeypatch.setattr("reinstate.tuning.study.search", stand_in)
-    return stand_in
-
-
-def vary(out: Path, trials: int, choices: dict[str, tuple[Any, ...]] = VARY) -> Any:
-    return study(HERE, Study(trials, choices), out, SILENT, command="x")
-
-
-def test_a_second_call_continues(tmp_path: Path, searched: Searched) -> None:
-    assert len(vary(tmp_path / "x", 1)["studied"]) == len(searched.at) == 1
-    document = vary(tmp_path / "x", 9)  # there are only four
-    assert len(searched.at) == 4 and set(searched.at) == ALL
-    rewards = [row["best"] and row["best"]["reward"] for row in document["studied"]]
-    assert rewards == [11.0, 10.0, 6.0, None]  # one had no finite setting
-    assert document["best"]["folder"] == "hidden_size=3,lanes=8"
-    times = len(searched.at)
-    assert vary(tmp_path / "x", 9) == document and len(searched.at) == times
-    with pytest.raises(UserError, match=r"cannot resume .*vary\.lanes"):
-        vary(tmp_path / "x", 4, {**VARY, "lanes": (4,)})
-
-
-def test_an_interrupted_trial_comes_again(tmp_path: Path, searched: Searched) -> None:
-    searched.stop_at = 2
-    with pytest.raises(Stopped):
-        vary(tmp_path / "x", 4)
-    lost = searched.at[1]
-    vary(tmp_path / "x", 4)
-    assert searched.at.count(lost) == 2
-    assert len(searched.at) == 5 and set(searched.at) == ALL
-    assert len(read_json(tmp_path / "x/search.json")["studied"]) == 4
-
-
-def test_fewer_trials_than_combinations(tmp_path: Path, searched: Searched) -> None:
-    many = {"hidden_size": tuple(range(1, 9)), "lanes": tuple(range(1, 9))}
-    searched.stop_at = 3
-    with pytest.raises(Stopped):
-        vary(tmp_path / "x", 4, many)
-    vary(tmp_path / "x", 4, many)
-    assert searched.at[3] == searched.at[2]  # the one that was lost
-    assert len(searched.at) == 5 and len(set(searched.at)) > 2
-
-
-def test_proposals_that_repeat_leave_no_combination_out(tmp_path: Path, searched: Searched) -> None:
-    for trials in (1, 2, 3, 4):  # few enough to be proposed, then enough for all
-        vary(tmp_path / "x", trials)
-    assert set(searched.at) == ALL
-
-
-def test_proposals_do_not_depend_on_interruptions(tmp_path: Path, searched: Searched) -> None:
-    many = {"hidden_size": tuple(range(1, 9)), "lanes": tuple(range(1, 9))}
-    whole = vary(tmp_path / "whole", 14, many)  # the sampler is random at first, then it models
-    once, searched.at = searched.at, []
-    for trials in (1, 4, 10, 11, 14):  # it models from the eleventh on
-        parts = vary(tmp_path / "parts", trials, many)
-    assert searched.at == once
-    assert [parts[n] for n in ("tried", "studied")] == [whole[n] for n in ("tried", "studied")]
-    assert len(set(once)) > 7
-
-
-def test_studies_of_earlier_versions_are_continued(tmp_path: Path, searched: Searched) -> None:
-    vary(tmp_path / "x", 2)
-    file = tmp_path / "x/search.json"
-    old = read_json(file)
-    del old["tried"]
-    write_json(file, old)
-    assert len(vary(tmp_path / "x", 9)["studied"]) == 4 and set(searched.at) == ALL
-
-
-def test_values_that_cannot_work_are_refused_first(tmp_path: Path, searched: Searched) -> None:
-    with pytest.raises(UserError, match="must divide the epoch's 6 episodes"):
-        vary(tmp_path / "x", 1, {"episodes_per_update": (2, 4)})
-    with pytest.raises(UserError, match="unknown optimizer 'sgd'"):
-        vary(tmp_path / "x", 1, {"optimizer": ("sgd",)})
-    assert not (tmp_path / "x").exists()
-
-
-def test_without_optuna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(UserError, match=r'pip install "reinstate\[tune\]"'):
-        vary(tmp_path / "x", 1)
-    assert not (tmp_path / "x").exists()
-
-
 LINE = f"tune barcode-bandits {OPTIONS}"
 
 
 def test_the_command(command: Command, found: tuple[Path, Any]) -> None:
     out, document = found
     said = command(f"{LINE} --trials 2 --rounds 2 --out {out}")
-    preset, best = document["standing"][AGENT]["preset"], document["best"]
-    assert said.code == 0
+    rank, best = rank_of(document["trials"], AGENT, 0), best_for(document["trials"], AGENT)
+    assert said.code == 0 and best
     words = " ".join(said.out.split())  # lines are wrapped
-    rank = preset["rank"]
-    assert f"{rank} (preset)" in words and f"the preset setting ranks {rank}, " in words
-    assert best["options"] in words
+    assert f"{rank} (preset)" in words and f"{AGENT}, 4 settings: best " in words
+    rates = rates_of(Candidate(**best["setting"]), TINY.learner)
+    assert " ".join(as_options(rates)) in words
     said = command(f"{LINE} --trials 2 --rounds 2 --out {out} --json")
-    assert json.loads(said.out) == {**document, "out": str(out)}
-
-
-def test_the_command_with_optuna(command: Command, tmp_path: Path) -> None:
-    pytest.importorskip("optuna")
-    said = command(f"{LINE} --trials 2 --optuna 1 --vary lanes=4 --out x")
-    assert "the best setting of each search" in said.out
-    assert (tmp_path / "x/lanes=4/search.svg").exists()
-    (row,) = read_json(tmp_path / "x/search.json")["studied"]
-    assert row["values"] == {"lanes": 4} and row["best"]["reward"] > 0
+    assert json.loads(said.out) == document
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("--trials 2 --optuna 2", "--optuna and --vary go together"),
-        ("--vary lanes=4", "--optuna and --vary go together"),
-        ("--optuna -1 --vary lanes=4", "optuna must be a number of trials"),
-        ("--optuna 1000000 --vary lanes=4", "--optuna takes 100000 trials at most"),
         ("--agents epl2rll", "did you mean epl2rl"),
         ("--agents", "--agents needs at least one name"),
         ("--ranges.discount 2", "ranges.discount must be between 0 and 1"),

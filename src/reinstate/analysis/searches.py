@@ -1,6 +1,8 @@
-"""What `search.json` holds: a `SearchDocument`, or a `StudyDocument` of several searches."""
+"""What `search.json` holds, and what follows from it: which setting ranks where."""
 
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from reinstate.analysis.results import Provenance
 
@@ -40,36 +42,10 @@ class Trial(TypedDict):
     agents: dict[str, Score]
 
 
-class Place(Score):
-    """Where a trial ranks among those of one agent."""
-
-    number: int
-    rank: int  # from 1
-
-
-class Standing(TypedDict):
-    """The trials of one agent."""
-
-    trials: int
-    failed: int
-    best: Place | None
-    preset: Place | None  # null where it was not trained
-    chosen: Place | None  # the best setting of the agent that was searched for
-
-
-class Best(Score):
-    """The best trial of the agent that was searched for."""
-
-    number: int
-    setting: Setting
-    options: str  # of the command
-
-
-class Document(Provenance):
-    """What was searched for, and how."""
+class SearchDocument(Provenance):
+    """What was searched for and how, and every trial."""
 
     preset: str
-    score: str  # what a score is, in words
     command: str
     device: str
     experiment: str
@@ -78,33 +54,32 @@ class Document(Provenance):
     ranges: dict[str, Any]
     trials_a_round: int
     draw_seed: int
-
-
-class SearchDocument(Document):
-    """A search: every trial, the best, and where the preset stands."""
-
-    rounds: int
     seconds: SearchSeconds
     trials: list[Trial]
-    best: Best | None  # null where no setting stayed finite
-    standing: dict[str, Standing]  # by agent
 
 
-class Studied(TypedDict):
-    """One search of a study, at values of what is varied."""
-
-    values: dict[str, Any]
-    folder: str
-    best: Best | None
-    standing: dict[str, Standing]
-    seconds: dict[str, float]
+def agents_of(trials: Sequence[Trial]) -> list[str]:
+    """List the agents that were trained in any trial, the one searched for first."""
+    return list(dict.fromkeys(agent for trial in trials for agent in trial["agents"]))
 
 
-class StudyDocument(Document):
-    """Several searches, at settings that change shapes or programs."""
+def ranked(trials: Sequence[Trial], agent: str) -> list[Trial]:
+    """Sort the trials that an agent has done, the best first, failed ones last."""
+    done = [trial for trial in trials if agent in trial["agents"]]  # of equals, the first drawn
+    return sorted(done, key=lambda trial: _worth(trial["agents"][agent]), reverse=True)
 
-    rounds_each: int
-    vary: dict[str, list[Any]]
-    tried: list[dict[str, Any]]  # values in the order of trials; a proposal may repeat
-    studied: list[Studied]  # the best first
-    best: NotRequired[Studied]
+
+def _worth(score: Score) -> float:
+    return -math.inf if score["reward"] is None else score["reward"]
+
+
+def best_for(trials: Sequence[Trial], agent: str) -> Trial | None:
+    """Return the best trial of an agent; None where none stayed finite."""
+    best = next(iter(ranked(trials, agent)), None)
+    return best if best and best["agents"][agent]["reward"] is not None else None
+
+
+def rank_of(trials: Sequence[Trial], agent: str, number: int) -> int | None:
+    """Rank a trial among those of an agent, from 1; None where it was not trained there."""
+    numbers = [trial["number"] for trial in ranked(trials, agent)]
+    return numbers.index(number) + 1 if number in numbers else None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from reinstate.analysis.searches import Trial
+from reinstate.analysis.searches import SearchDocument, Trial, agents_of, best_for
 from reinstate.figures.chart import Chart, Marker, Series
 from reinstate.figures.numbers import finite
 from reinstate.figures.style import BLACK, GREY, label, palette
@@ -17,7 +17,7 @@ PANELS = {  # hyper-parameter → whether it lies on a logarithmic axis, or is a
 WIDTH = 0.5  # of the strip over which the points of one choice are spread
 
 
-def search_panels(document: dict[str, Any]) -> list[Chart]:
+def search_panels(document: SearchDocument) -> list[Chart]:
     """Show reward against each hyper-parameter, one point per setting; preset and best are marked.
 
     Settings that failed have no reward: they are crosses at the bottom.
@@ -25,11 +25,11 @@ def search_panels(document: dict[str, Any]) -> list[Chart]:
     return [_panel(document, name, logarithmic) for name, logarithmic in PANELS.items()]
 
 
-def _panel(document: dict[str, Any], name: str, logarithmic: bool) -> Chart:
-    trials, agents = document["trials"], list(document["standing"])
+def _panel(document: SearchDocument, name: str, logarithmic: bool) -> Chart:
+    trials, agents = document["trials"], agents_of(document["trials"])
     choices = [] if logarithmic else sorted({trial["setting"][name] for trial in trials})
-    best, leader = document["best"], label(document["agent"])
-    chosen = [trial for trial in trials if best and trial["number"] == best["number"]]
+    best, leader = best_for(trials, document["agent"]), label(document["agent"])
+    chosen = [best] if best else []
     preset = [trial for trial in trials if trial["number"] == 0]
 
     def place(trial: Trial) -> float:

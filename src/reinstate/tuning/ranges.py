@@ -77,7 +77,7 @@ def rates_of(candidate: Candidate, learner: A2C) -> Rates:
     return Rates(**candidate._asdict(), **ends)
 
 
-def as_options(rates: Rates) -> str:
+def as_options(rates: Rates) -> list[str]:
     """Write rates as options of `reinstate train` and `reinstate reproduce`."""
-    words = [f"--learner.{n.replace('_', '-')} {v:.6g}" for n, v in rates._asdict().items()]
-    return " ".join(words)
+    options = [[f"--learner.{n.replace('_', '-')}", f"{v:.6g}"] for n, v in rates._asdict().items()]
+    return [word for option in options for word in option]

@@ -1,6 +1,6 @@
 """A random search on disk: rounds of candidates trained at once, for one agent after another.
 
-    OUT/search.json   every trial, the best, and where the preset stands
+    OUT/search.json   every trial: its setting, and what each agent earned there
     OUT/search.png    reward against each hyper-parameter; also as .svg
 
 search.json is written after each round of an agent; after an interruption the same call continues
@@ -9,8 +9,7 @@ from there.
 
 import json
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -19,20 +18,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from reinstate import devices
-from reinstate.analysis.documents import checked
-from reinstate.analysis.searches import (
-    Best,
-    Place,
-    Score,
-    SearchDocument,
-    Standing,
-    StudyDocument,
-    Trial,
-)
-from reinstate.errors import LARGEST_NUMBER, UserError, require_positive
+from reinstate.analysis.searches import SearchDocument, Trial
+from reinstate.errors import UserError, require_positive
 from reinstate.figures import mpl
 from reinstate.figures.search import search_panels
-from reinstate.files import locked, read_json, require_empty, write_document
+from reinstate.files import check, locked, read_json, require_empty, write_document
 from reinstate.runs import size
 from reinstate.runs.experiment import Experiment
 from reinstate.runs.loop import Stopped, signals
@@ -40,15 +30,9 @@ from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.run import require_same
 from reinstate.settings import Settings, require_seed, to_dict
-from reinstate.sweeps.executors import Crew
-from reinstate.tuning.batch import TAIL, Scores
-from reinstate.tuning.ranges import Candidate, Ranges, as_options, preset_candidate, rates_of
-from reinstate.tuning.rounds import ROUNDS, Round, RoundTrainer, rounds_by_workers
+from reinstate.tuning.batch import CandidateBatch, Scores
+from reinstate.tuning.ranges import Candidate, Ranges, preset_candidate, rates_of
 
-SCORE = (
-    f"mean reward per episode over the last {TAIL:.0%} of training epochs, mean over seeds;"
-    " a setting whose loss or weights were not finite in any seed has none"
-)
 MOST_TRIALS = 100_000  # of all rounds
 
 
@@ -108,172 +92,87 @@ class Asked(NamedTuple):
         }
         return json.loads(json.dumps(kept))  # as a file gives it back: tuples are lists
 
+    def new_trials(self, number: int) -> list[Trial]:
+        """Return the trials of a round, before any agent has done them."""
+        drawn = self.search.draw(number, preset_candidate(self.settings.learner))
+        first = number * self.search.trials
+        return [
+            {"number": n, "round": number, "setting": candidate._asdict(), "agents": {}}
+            for n, candidate in enumerate(drawn, first)
+        ]
 
-def search(
-    asked: Asked, out: Path, reporter: Reporter, *, command: str, crew: Crew | None = None
-) -> SearchDocument:
-    """Search for the first agent; train the others at the same candidates, to see how they do.
 
-    With a crew, each round of an agent is a job of a worker; without, all are of this process.
-    """
+def search(asked: Asked, out: Path, reporter: Reporter, *, command: str) -> SearchDocument:
+    """Search for the first agent; train the others at the same candidates, to see how they do."""
     with locked(out):
-        return _search(asked, out, reporter, command, crew)
+        asked.require_possible()
+        document = _earlier(asked, out) or _new(asked)
+        done = {(agent, t["round"]) for t in document["trials"] for agent in t["agents"]}
+        rounds = product(dict.fromkeys(asked.agents), range(asked.search.rounds))
+        todo = [each for each in rounds if each not in done]
+        if not todo:
+            reporter.note(f"{out} already holds this search")
+        batch: CandidateBatch | None = None
+        with signals(reporter) as stop:
+            for agent, number in todo:
+                if batch is None or batch.agent != agent:
+                    batch = CandidateBatch(agent, asked.settings, asked.search.trials)
+                _add_round(document, asked, batch, number, reporter, stop)
+                known = {"preset": asked.preset, "command": command, **provenance()}
+                document |= cast(SearchDocument, known | {"device": devices.describe()})
+                (out / "search.svg").unlink(missing_ok=True)  # which shows fewer rounds
+                write_document(out / "search.json", document)
+                if stop:
+                    where = f"stopped after round {number + 1} of {agent}"
+                    raise Stopped(f"{where}: the same command continues")
+        if not (out / "search.svg").exists():  # there are new rounds, or a call ended before
+            title = f"{asked.experiment.title}, search"
+            mpl.save(search_panels(document), out / "search", title)
+        return document
 
 
-def _search(
-    asked: Asked, out: Path, reporter: Reporter, command: str, crew: Crew | None
-) -> SearchDocument:
-    experiment, preset, agents, settings, how = asked
-    asked.require_possible()
-    wanted, seconds = asked.identity(), {"compile": 0.0, "train": 0.0}
-    new = {"experiment": experiment.name, "score": SCORE, "trials": [], "seconds": seconds}
-    document = cast(SearchDocument, earlier(out, wanted, "trials") or new)
-    missing = _missing(document["trials"], agents, how.rounds)
-    if not missing:
-        reporter.note(f"{out} already holds this search")
-    preset_own = preset_candidate(settings.learner)
-    todo = [Round(agent, number, how.draw(number, preset_own)) for agent, number in missing]
-    found = rounds_by_workers(wanted, todo, out, crew, reporter) if crew else {}
-    train_round = RoundTrainer(settings)
-    with signals(reporter) as stop:
-        for each in todo:
-            agent, number, drawn = each
-            scores = found[each.name] if crew else train_round(each, reporter, stop)
-            _add_round(document, agent, number, drawn, scores)
-            known = {"preset": preset, "command": command, **provenance()}
-            known |= {"device": devices.describe(), **wanted}
-            document |= cast(SearchDocument, known | _summary(document["trials"], settings, agents))
-            (out / "search.svg").unlink(missing_ok=True)  # which shows fewer rounds
-            write_document(out / "search.json", document)
-            if stop:
-                done = f"stopped after round {number + 1} of {agent}"
-                raise Stopped(f"{done}: the same command continues")
-    if not (out / "search.svg").exists():  # there are new rounds, or an earlier call was ended
-        _draw(document, experiment, out)
-    return document
+def _new(asked: Asked) -> SearchDocument:
+    seconds = {"compile": 0.0, "train": 0.0}
+    return cast(SearchDocument, {**asked.identity(), "seconds": seconds, "trials": []})
 
 
-def _draw(document: SearchDocument, experiment: Experiment, out: Path) -> None:
-    mpl.save(search_panels(dict(document)), out / "search", f"{experiment.title}, search")
-
-
-def earlier(out: Path, wanted: Mapping[str, Any], rows: str) -> dict[str, Any] | None:
-    """Read the search that is in `out`, if it is of the same kind and the same settings.
-
-    `rows` tells the kind: `trials` of a search, or the searches that are `studied`.
-    """
-    path = out / "search.json"
+def _earlier(asked: Asked, out: Path) -> SearchDocument | None:
+    """Read the search that is in `out`; refuse another one."""
+    path, wanted = out / "search.json", asked.identity()
     if not path.exists():
-        if not (out / ROUNDS).exists():  # of a call that was ended in its first round
-            require_empty(out, "it holds no search; choose another --out")
+        require_empty(out, "it holds no search; choose another --out")
         return None
-    found = read_json(path)
-    if not isinstance(found, dict) or not isinstance(found.get(rows), list):
-        raise UserError(f"{path} is not of this kind of search: choose another --out")
-    if rows == "studied":
-        studied = [row.get("values") for row in found[rows] if isinstance(row, dict)]
-        found.setdefault("tried", studied)  # by versions that did not keep the order
-    kind: Any = {"trials": SearchDocument, "studied": StudyDocument}[rows]
-    checked(kind, found, path, "hold a search of this program", "choose another --out")
-    require_same(out, {name: found.get(name) for name in wanted}, dict(wanted))
-    problem = _unsound_rounds(found) if rows == "trials" else _unsound_trials(found)
-    if problem:
-        raise UserError(f"{path} was altered: {problem}; choose another --out")
+    does, advice = "hold a search of this program", "choose another --out"
+    found = check(SearchDocument, read_json(path), path, does, advice)
+    require_same(out, {name: cast(Any, found)[name] for name in wanted}, wanted)
+    rounds = math.ceil(len(found["trials"]) / asked.search.trials)
+    drawn = [trial for number in range(rounds) for trial in asked.new_trials(number)]
+    if [{**trial, "agents": {}} for trial in found["trials"]] != drawn:
+        raise UserError(f"{path} was altered: it has other trials; choose another --out")
     return found
 
 
-def _unsound_rounds(found: Any) -> str | None:
-    """Say what is wrong with trials: rounds are whole, and settings are of what is searched."""
-    sizes = Counter(trial["round"] for trial in found["trials"])
-    if sizes.keys() != {*range(len(sizes))} or {*sizes.values()} - {found["trials_a_round"]}:
-        return "a round of trials is not whole"
-    if [trial["number"] for trial in found["trials"]] != [*range(len(found["trials"]))]:
-        return "its trials are not numbered one by one"
-    for trial in found["trials"]:
-        if trial["setting"].keys() != {*Candidate._fields}:
-            return f"trial {trial['number']} has other hyper-parameters"
-        if not all(abs(value) <= LARGEST_NUMBER for value in trial["setting"].values()):
-            return f"trial {trial['number']} has a setting that is no finite number"
-    return None
-
-
-def _unsound_trials(found: Any) -> str | None:
-    """Say what is wrong with a study: what was tried is of what is varied, and has a result."""
-    studied = [row["values"] for row in found["studied"]]
-    for values in [*found["tried"], *studied]:
-        known = values.keys() == found["vary"].keys()
-        if not (known and all(value in found["vary"][name] for name, value in values.items())):
-            return "a trial has values that are not among those to vary"
-        if values not in studied:
-            return "a trial has no result"
-    return None
-
-
-def _missing(trials: list[Trial], agents: Iterable[str], rounds: int) -> list[tuple[str, int]]:
-    """Return agents and rounds still to be trained; a round of an agent is written whole or not."""
-    done = {(agent, trial["round"]) for trial in trials for agent in trial["agents"]}
-    return [pair for pair in product(dict.fromkeys(agents), range(rounds)) if pair not in done]
-
-
 def _add_round(
-    document: SearchDocument, agent: str, number: int, drawn: Sequence[Candidate], scores: Scores
+    document: SearchDocument,
+    asked: Asked,
+    batch: CandidateBatch,
+    number: int,
+    reporter: Reporter,
+    stop: Sequence[int],
 ) -> None:
-    """Put what an agent earned in a round into the document."""
-    document["seconds"]["compile"] += scores.compile_seconds
-    document["seconds"]["train"] += scores.train_seconds
+    """Train an agent at the settings of a round, and put what it earned into the document."""
     trials = [trial for trial in document["trials"] if trial["round"] == number]
     if not trials:
-        first = len(document["trials"])
-        trials = [
-            {"number": first + i, "round": number, "setting": candidate._asdict(), "agents": {}}
-            for i, candidate in enumerate(drawn)
-        ]
+        trials = asked.new_trials(number)
         document["trials"] += trials
+    learner = asked.settings.learner
+    rates = [rates_of(Candidate(**trial["setting"]), learner) for trial in trials]
+    sizes = f"{len(trials)} settings × {asked.settings.seeds} seeds"
+    label = f"{batch.agent}, round {number + 1}: {sizes}"
+    scores: Scores = batch.train(rates, reporter, label, stop)
+    document["seconds"]["compile"] += scores.compile_seconds
+    document["seconds"]["train"] += scores.train_seconds
     for trial, per_seed in zip(trials, scores.reward.tolist(), strict=True):
         kept = [reward if math.isfinite(reward) else None for reward in per_seed]
         reward = None if None in kept else float(np.mean(per_seed))
-        trial["agents"][agent] = {"reward": reward, "per_seed": kept}
-
-
-def ranked(trials: Sequence[Trial], agent: str) -> list[Trial]:
-    """Sort the trials that an agent has done, the best first, failed ones last."""
-    done = [trial for trial in trials if agent in trial["agents"]]  # of equals, the first drawn
-    return sorted(done, key=lambda trial: worth(trial["agents"][agent]), reverse=True)
-
-
-def worth(score: Score | None) -> float:
-    """Return the reward, or minus infinity for what failed."""
-    return -math.inf if score is None or score["reward"] is None else score["reward"]
-
-
-def _summary(trials: list[Trial], settings: Settings, agents: Sequence[str]) -> dict[str, Any]:
-    """Name the best for the first agent, and rank it and the preset for every agent."""
-    chosen = ranked(trials, agents[0])[0]
-    score, setting = chosen["agents"][agents[0]], chosen["setting"]
-    options = as_options(rates_of(Candidate(**setting), settings.learner))
-    best: Best = {"number": chosen["number"], "setting": setting, **score, "options": options}
-    names = [name for trial in trials for name in trial["agents"]]
-    return {
-        "rounds": 1 + max(trial["round"] for trial in trials),
-        "best": None if score["reward"] is None else best,
-        "standing": {name: _standing(trials, name, chosen) for name in dict.fromkeys(names)},
-    }
-
-
-def _standing(trials: list[Trial], agent: str, chosen: Trial) -> Standing:
-    """Rank, among an agent's trials, its best, the preset, and what the first agent's best is."""
-    order = ranked(trials, agent)
-
-    def place(number: int) -> Place | None:
-        for rank, trial in enumerate(order, 1):
-            if trial["number"] == number:
-                return {"number": number, "rank": rank, **trial["agents"][agent]}
-        return None  # not trained yet
-
-    return {
-        "trials": len(order),
-        "failed": sum(trial["agents"][agent]["reward"] is None for trial in order),
-        "best": place(order[0]["number"]),
-        "preset": place(0),
-        "chosen": place(chosen["number"]),
-    }
+        trial["agents"][batch.agent] = {"reward": reward, "per_seed": kept}
