@@ -123,3 +123,14 @@ def test_a_task_loads_nothing_of_learning_or_of_runs() -> None:
     assert "reinstate.tasks.bandits" in loaded
     for name in ("optax", "equinox", "rich", "reinstate.learner", "reinstate.runs"):
         assert name not in loaded
+
+
+def test_help_loads_few_modules_and_no_charts() -> None:
+    """Help is what people wait for most often."""
+    code = "import sys\nfrom reinstate.cli import main\nmain(sys.argv[1:])\nprint(*sys.modules)"
+    words = ["reproduce", "barcode-bandits", "--help"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
+    loaded = done.stdout.splitlines()[-1].split()
+    assert "reinstate_paper.barcode_bandits" in loaded, done.stderr
+    assert sum(name.split(".")[0].startswith("reinstate") for name in loaded) <= 70
+    assert {"scipy.stats", "matplotlib", "reinstate.runs.reproduce"}.isdisjoint(loaded)

@@ -42,7 +42,7 @@ SHORT = 1000  # steps that follow each other in an epoch
 LINE = re.compile(r"reinstate: .{1,1100}\n")
 STOPS = {  # where computing begins
     "reinstate.cli.train": "start_run",
-    "reinstate.cli.reproduce": "reproduce",
+    "reinstate.runs.reproduce": "reproduce",
     "reinstate_paper.whole_paper": "reproduce",
     "reinstate.tuning.search": "CandidateBatch",
     "reinstate_paper.pretrain": "load_drawings",

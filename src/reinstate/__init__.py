@@ -29,7 +29,7 @@ _HOMES = {
     "cell": ("EpisodicLSTMCell", "Gates", "LSTMState"),
     "errors": ("UserError",),
     "evaluation": ("Evaluation",),
-    "experiments.base": ("Experiment",),
+    "runs.experiment": ("Experiment",),
     "learner": ("A2C",),
     "memory": ("DND", "Memory", "Retrieval"),
     "processes": ("Bag", "Urn"),

@@ -17,7 +17,8 @@ broken.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from typing import Any, Generic, TypeVar
 
@@ -50,6 +51,16 @@ def register(kind: str, name: str, thing: Any) -> None:
         )
     if _registered[kind].setdefault(name, thing) is not thing:
         raise UserError(f"there is another {kind} {name!r} already: choose another name")
+
+
+def later(where: str) -> Callable[..., Any]:
+    """Return the function at `module:name`, to be imported once it is called."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        module, _, name = where.partition(":")
+        return getattr(import_module(module), name)(*args, **kwargs)
+
+    return function
 
 
 def entry_points_of_others() -> list[EntryPoint]:

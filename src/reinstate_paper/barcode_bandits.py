@@ -2,15 +2,10 @@
 
 from dataclasses import replace
 
-from reinstate.analysis.exposures import exposure_scores
-from reinstate.analysis.familiarity import elimination
 from reinstate.analysis.results import Scores
-from reinstate.baselines.algorithms import play_all
-from reinstate.baselines.optimum import bandit_optimum
 from reinstate.evaluation import Record
-from reinstate.figures.familiarity import elimination as ruled_out
-from reinstate.figures.familiarity import familiarity
 from reinstate.memory import DND
+from reinstate.registry import later
 from reinstate.runs.experiment import (
     LEARNER,
     STANDARD_CHARTS,
@@ -40,6 +35,9 @@ PAPER = replace(
 
 def judge(world: Bandits, record: Record) -> Scores:
     """Score reward and regret by exposure, and first pulls in new contexts."""
+    from reinstate.analysis.exposures import exposure_scores
+    from reinstate.analysis.familiarity import elimination
+
     scores = exposure_scores(record)
     if found := elimination(record, world.num_arms):
         scores["elimination"] = found
@@ -67,6 +65,8 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
 
 
 def baselines(settings: Settings[BarcodeBandits, DND]) -> dict[str, Record]:
+    from reinstate.baselines.algorithms import play_all
+
     return play_all(settings.task, settings.evaluation, settings.seed_range)
 
 
@@ -78,7 +78,7 @@ BARCODE_BANDITS = Experiment(
     world=BarcodeBandits,
     agents=("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"),
     presets={"quick": QUICK, "paper": PAPER},
-    optimum=bandit_optimum,
+    optimum=later("reinstate.baselines.optimum:bandit_optimum"),
     lines={
         "best with memory (a bound)": "with_memory",
         "best without episodic memory": "without_memory",
@@ -87,5 +87,9 @@ BARCODE_BANDITS = Experiment(
     baselines=baselines,
     checks=checks,
     judge=judge,
-    charts={**STANDARD_CHARTS, "familiarity": familiarity, "elimination": ruled_out},
+    charts={
+        **STANDARD_CHARTS,
+        "familiarity": later("reinstate.figures.familiarity:familiarity"),
+        "elimination": later("reinstate.figures.familiarity:elimination"),
+    },
 )

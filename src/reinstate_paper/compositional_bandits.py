@@ -6,15 +6,11 @@ from typing import Any
 import numpy as np
 
 from reinstate.agent import Network
-from reinstate.analysis.compositional import compositional_scores
-from reinstate.analysis.lesions import Misfiled
-from reinstate.analysis.results import AgentResults
+from reinstate.analysis.results import AgentResults, Scores
 from reinstate.analysis.verdicts import Region
-from reinstate.baselines.optimum import compositional_optimum
-from reinstate.evaluation import Condition, Evaluation
-from reinstate.figures import exposures as charts
-from reinstate.figures.familiarity import familiarity
+from reinstate.evaluation import Condition, Evaluation, Record
 from reinstate.memory import DND
+from reinstate.registry import later
 from reinstate.runs.experiment import (
     LEARNER,
     STANDARD_CHARTS,
@@ -64,8 +60,17 @@ PAPER = replace(
 HALVED = FALL._replace(size=HALF)  # ours
 
 
+def judge(world: CompositionalBandits, record: Record) -> Scores:
+    """Score reward and regret, and what an old stimulus is worth beside a new one."""
+    from reinstate.analysis.compositional import compositional_scores
+
+    return compositional_scores(record)
+
+
 def probes(settings: Settings[CompositionalBandits, DND]) -> dict[str, Condition]:
     """What becomes of reward when the memory, or what it is asked for, is not as it was."""
+    from reinstate.analysis.lesions import Misfiled
+
     world, memory = settings.task.for_evaluation(), settings.memory
     return {
         "memory cleared": Condition(world, memory, recall=0.0),
@@ -124,19 +129,19 @@ COMPOSITIONAL_BANDITS = Experiment(
     world=CompositionalBandits,
     agents=("epl2rl", "l2rl-context", "epl2rl-input"),
     presets={"quick": QUICK, "paper": PAPER},
-    optimum=compositional_optimum,
+    optimum=later("reinstate.baselines.optimum:compositional_optimum"),
     lines={
         "best with memory (a bound)": "with_memory",
         "best without episodic memory": "without_memory",
         "chance": "chance",
     },
     checks=checks,
-    judge=lambda _, record: compositional_scores(record),
+    judge=judge,
     probes=probes,
     charts={
         **STANDARD_CHARTS,
-        "probes": charts.probes,
-        "gates": charts.gates,
-        "familiarity": familiarity,
+        "probes": later("reinstate.figures.exposures:probes"),
+        "gates": later("reinstate.figures.exposures:gates"),
+        "familiarity": later("reinstate.figures.familiarity:familiarity"),
     },
 )

@@ -5,13 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from reinstate.analysis.exposures import retrieval_accuracy
 from reinstate.analysis.results import AgentResults, OverSeeds, Scores
 from reinstate.analysis.verdicts import Region
-from reinstate.baselines.algorithms import play_all
-from reinstate.baselines.optimum import omniglot_optimum
 from reinstate.evaluation import Record
 from reinstate.memory import DND
+from reinstate.registry import later
 from reinstate.runs.experiment import Agents, Baselines, Check, Experiment, Values
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import OmniglotBandits
@@ -34,6 +32,8 @@ PAPER = replace(
 
 
 def judge(world: OmniglotBandits, record: Record) -> Scores:
+    from reinstate.analysis.exposures import retrieval_accuracy
+
     return {**barcode_bandits.judge(world, record), "retrieval": retrieval_accuracy(record)}
 
 
@@ -133,6 +133,8 @@ def _finds_the_class(agent: AgentResults) -> list[Check]:
 
 
 def baselines(settings: Settings[OmniglotBandits, DND]) -> dict[str, Record]:
+    from reinstate.baselines.algorithms import play_all
+
     # Algorithms do not see: those with memory are told the class, as a barcode would tell it.
     return play_all(settings.task.with_barcodes(), settings.evaluation, settings.seed_range)
 
@@ -145,7 +147,7 @@ OMNIGLOT_BANDITS = Experiment(
     world=OmniglotBandits,
     agents=("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"),
     presets={"quick": QUICK, "paper": PAPER},
-    optimum=omniglot_optimum,
+    optimum=later("reinstate.baselines.optimum:omniglot_optimum"),
     lines=barcode_bandits.BARCODE_BANDITS.lines,
     baselines=baselines,
     checks=checks,

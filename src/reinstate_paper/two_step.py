@@ -6,21 +6,22 @@ from typing import Any, cast
 import numpy as np
 
 from reinstate.agent import Network
-from reinstate.analysis.exposures import rewards_over_seeds
-from reinstate.analysis.gates import gate_scores
 from reinstate.analysis.results import AgentResults, ChoiceWeight, GateScores, Scores
 from reinstate.analysis.verdicts import Region
-from reinstate.baselines.optimum import two_step_optimum
 from reinstate.choices.documents import per_participant
 from reinstate.choices.model import STRATEGIES, from_record
-from reinstate.choices.participants import fit_choices
 from reinstate.evaluation import Evaluation, Record
-from reinstate.figures.choices import choice_weights, stay, weights_in_training
-from reinstate.figures.exposures import gates
-from reinstate.figures.learning import training_curves
-from reinstate.figures.numbers import at, finite
 from reinstate.memory import DND
-from reinstate.runs.experiment import LEARNER, Agents, Baselines, Check, Experiment, Values
+from reinstate.registry import later
+from reinstate.runs.experiment import (
+    LEARNER,
+    STANDARD_CHARTS,
+    Agents,
+    Baselines,
+    Check,
+    Experiment,
+    Values,
+)
 from reinstate.settings import Settings
 from reinstate.tasks.two_step import EpisodicTwoStep
 from reinstate_paper import claims
@@ -46,6 +47,10 @@ TRIED_IMF = "six stages of training; learned values; no perseveration in the mod
 
 
 def judge(world: EpisodicTwoStep, record: Record) -> Scores:
+    from reinstate.analysis.exposures import rewards_over_seeds
+    from reinstate.analysis.gates import gate_scores
+    from reinstate.choices.participants import fit_choices
+
     reward = np.asarray(record.reward).sum(axis=-1)  # (seeds, epochs, episodes)
     fitted: Any = fit_choices(from_record(record))
     del fitted["rows"]  # the weights of every seed are in the group too
@@ -61,6 +66,8 @@ def judge(world: EpisodicTwoStep, record: Record) -> Scores:
 
 
 def columns(agent: AgentResults) -> dict[str, float]:
+    from reinstate.figures.numbers import at, finite
+
     means = {part: finite(at(agent, part, "mean")) for part in ("uncued", "cued")}
     return {part: mean for part, mean in means.items() if mean is not None}
 
@@ -161,7 +168,7 @@ TWO_STEP = Experiment(
     world=EpisodicTwoStep,
     agents=("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"),
     presets={"quick": QUICK, "paper": PAPER},
-    optimum=two_step_optimum,
+    optimum=later("reinstate.baselines.optimum:two_step_optimum"),
     lines={
         "ideal with episodic recall": "with_memory",
         "ideal without it": "without_memory",
@@ -174,10 +181,10 @@ TWO_STEP = Experiment(
     columns=columns,
     number=".3f",
     charts={
-        "training-curves": training_curves,
-        "choice-weights": choice_weights,
-        "stay": stay,
-        "gates": gates,
-        "weights-in-training": weights_in_training,
+        "training-curves": STANDARD_CHARTS["training-curves"],
+        "choice-weights": later("reinstate.figures.choices:choice_weights"),
+        "stay": later("reinstate.figures.choices:stay"),
+        "gates": later("reinstate.figures.exposures:gates"),
+        "weights-in-training": later("reinstate.figures.choices:weights_in_training"),
     },
 )

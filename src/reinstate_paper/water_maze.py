@@ -3,19 +3,14 @@
 from dataclasses import replace
 from typing import cast
 
-from reinstate.analysis.exposures import exposure_scores
-from reinstate.analysis.mazes import maze_scores
 from reinstate.analysis.results import AgentResults, MazeScores, Scores
 from reinstate.analysis.verdicts import Region
-from reinstate.baselines.optimum import maze_optimum
 from reinstate.evaluation import Evaluation, Record
-from reinstate.figures.exposures import steps_to_goal
-from reinstate.figures.familiarity import familiarity
-from reinstate.figures.learning import training_curves
-from reinstate.figures.mazes import trajectories
 from reinstate.memory import DND
+from reinstate.registry import later
 from reinstate.runs.experiment import (
     LEARNER,
+    STANDARD_CHARTS,
     Agents,
     Baselines,
     Check,
@@ -44,6 +39,9 @@ PAPER = replace(
 
 
 def judge(world: WaterMaze, record: Record) -> Scores:
+    from reinstate.analysis.exposures import exposure_scores
+    from reinstate.analysis.mazes import maze_scores
+
     scores = exposure_scores(record)
     # Regret of single moves says little where a goal is worth many of them.
     by_exposure = scores["by_exposure"]
@@ -108,7 +106,7 @@ WATER_MAZE = Experiment(
     world=WaterMaze,
     agents=("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"),
     presets={"quick": QUICK, "paper": PAPER},
-    optimum=maze_optimum,
+    optimum=later("reinstate.baselines.optimum:maze_optimum"),
     lines={
         "best with memory (a bound)": "with_memory",
         "best without episodic memory": "without_memory",
@@ -119,9 +117,9 @@ WATER_MAZE = Experiment(
     # A goal never found counts as the whole episode, as it does in the optimum.
     columns=at_exposures("steps to the goal", "maze", "steps_or_end"),
     charts={
-        "training-curves": training_curves,
-        "steps-to-goal": steps_to_goal,
-        "trajectories": trajectories,
-        "familiarity": familiarity,
+        "training-curves": STANDARD_CHARTS["training-curves"],
+        "steps-to-goal": later("reinstate.figures.exposures:steps_to_goal"),
+        "trajectories": later("reinstate.figures.mazes:trajectories"),
+        "familiarity": later("reinstate.figures.familiarity:familiarity"),
     },
 )

@@ -8,7 +8,7 @@ step of an episode: the similarity of the best match in memory, or how far the r
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from reinstate.analysis.intervals import over_seeds, without_nan
 from reinstate.analysis.results import EliminationScores, FamiliarityScores, SignalScores
@@ -56,7 +56,7 @@ def area(known: np.ndarray, new: np.ndarray) -> float:
     """
     if not (known.size and new.size):
         return float("nan")
-    ranks = stats.rankdata(np.concatenate([known, new]))
+    ranks = scipy.stats.rankdata(np.concatenate([known, new]))
     u = ranks[: known.size].sum() - known.size * (known.size + 1) / 2
     return float(u / (known.size * new.size))
 

@@ -10,12 +10,12 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy  # scipy.stats, which takes long to import, is loaded when it is used
 
 from reinstate.analysis.results import ChoiceWeight, OverSeeds
 
 CONFIDENCE = 0.95
-NORMAL = float(stats.norm.ppf((1 + CONFIDENCE) / 2))  # 1.96
+NORMAL = 1.959963984540054  # standard deviations to either side that hold CONFIDENCE
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -53,13 +53,15 @@ def student(values: Any) -> Floats | None:
     n = len(values)
     if n < 2:
         return None
-    half = stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * values.std(axis=0, ddof=1) / math.sqrt(n)
+    half = (
+        scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * values.std(axis=0, ddof=1) / math.sqrt(n)
+    )
     return np.stack([values.mean(axis=0) - half, values.mean(axis=0) + half], axis=-1)
 
 
 def exact_rate(hits: int, seeds: int) -> list[float]:
     """Ends of Clopper and Pearson's interval of a rate, which covers it 95 times in 100 or more."""
-    low, high = stats.binomtest(hits, seeds).proportion_ci(CONFIDENCE, method="exact")
+    low, high = scipy.stats.binomtest(hits, seeds).proportion_ci(CONFIDENCE, method="exact")
     return [float(low), float(high)]
 
 

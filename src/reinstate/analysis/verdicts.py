@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from reinstate.analysis.intervals import exact_rate, student
 from reinstate.analysis.results import CheckRow, Verdict
@@ -74,7 +74,9 @@ def _against(values: Any, end: float) -> tuple[float, float]:
     n, apart = len(values), float(values.mean()) - end
     error = float(values.std(ddof=1)) / math.sqrt(n)
     if error > 1e-12 * max(abs(end), 1.0):
-        return float(stats.t.sf(apart / error, n - 1)), float(stats.t.cdf(apart / error, n - 1))
+        return float(scipy.stats.t.sf(apart / error, n - 1)), float(
+            scipy.stats.t.cdf(apart / error, n - 1)
+        )
     if abs(apart) < 1e-9:
         return 0.5, 0.5
     # Equal seeds have no spread for t: that all lie on one side is a sign test.
@@ -89,7 +91,7 @@ def judge_rate(hits: Sequence[bool], region: Region) -> Evidence:
     def against(end: float) -> tuple[float, float]:
         if math.isinf(end):
             return (0.0, 1.0) if end < 0 else (1.0, 0.0)
-        return float(stats.binom.sf(k - 1, n, end)), float(stats.binom.cdf(k, n, end))
+        return float(scipy.stats.binom.sf(k - 1, n, end)), float(scipy.stats.binom.cdf(k, n, end))
 
     above_low, below_low = against(region.low)
     above_high, below_high = against(region.high)

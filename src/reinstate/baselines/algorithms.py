@@ -13,8 +13,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jax import Array
-from scipy import stats
 
 from reinstate.agent import Decision
 from reinstate.baselines import gittins
@@ -59,7 +59,7 @@ def make_tables(num_arms: int, pulls: int, exposures: int, discount: float = 0.9
     nodes, weights = np.polynomial.legendre.leggauss(-(-(most + num_arms + 1) // 2))
     x, weights = (nodes + 1) / 2, weights / 2
     s, f = np.meshgrid(np.arange(most + 1), np.arange(most + 1), indexing="ij")
-    posterior = stats.beta(1 + s[..., None], 1 + f[..., None])
+    posterior = scipy.stats.beta(1 + s[..., None], 1 + f[..., None])
     return Tables(
         jnp.asarray(np.nan_to_num(gittins.discounted_table(most, discount=discount)), jnp.float32),
         jnp.asarray(np.nan_to_num(gittins.finite_horizon_table(pulls, most)), jnp.float32),

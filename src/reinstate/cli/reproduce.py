@@ -5,10 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import reinstate_paper
-from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import Results, Summary
-from reinstate.analysis.verdicts import count_verdicts, in_words
-from reinstate.cli.rivals import Rivals
 from reinstate.cli.shared import Computing, Names, S, Training, shown
 from reinstate.cli.tables import (
     PER_EPISODE,
@@ -19,13 +16,7 @@ from reinstate.cli.tables import (
     say,
 )
 from reinstate.errors import UserError
-from reinstate.figures.page import require_report, write_page
-from reinstate.files import locked
-from reinstate.runs import size
 from reinstate.runs.experiment import Experiment, find_experiment
-from reinstate.runs.progress import Reporter
-from reinstate.runs.reproduce import reproduce
-from reinstate_paper.whole_paper import reproduce_all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +37,12 @@ class Reproduce(Training[S]):
     """Which agents; `reinstate list` describes them."""
 
     def do(self, command: str) -> Results:
+        from reinstate.figures.page import require_report, write_page
+        from reinstate.files import locked
+        from reinstate.runs import size
+        from reinstate.runs.progress import Reporter
+        from reinstate.runs.reproduce import reproduce
+
         _require_names("--agents", self.agents)
         self.start(self.devices)
         for agent in self.agents:
@@ -59,6 +56,8 @@ class Reproduce(Training[S]):
         return results
 
     def show(self, result: Results) -> None:
+        from reinstate.analysis.verdicts import count_verdicts, in_words
+
         print_agents(self.experiment, result["agents"])
         print_checks(result["checks"])
         print_alarms(result["alarms"])
@@ -86,6 +85,8 @@ class Reproduce(Training[S]):
     @classmethod
     def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
         if word == "rivals":
+            from reinstate.cli.rivals import Rivals
+
             return Rivals, Rivals()
         names = reinstate_paper.EXPERIMENTS
         return (All, All(experiments=names)) if word == "all" else super().for_word(word, arguments)
@@ -115,12 +116,18 @@ class All(Computing):
     """Folder for everything that is written."""
 
     def do(self, command: str) -> Summary:
+        from reinstate.runs.progress import Reporter
+        from reinstate_paper.whole_paper import reproduce_all
+
         _require_names("--experiments", self.experiments)
         self.start()
         what = (self.experiments, self.preset, self.out, Reporter())
         return reproduce_all(*what, command=command, seeds=self.seeds, first_seed=self.first_seed)
 
     def show(self, result: Summary) -> None:
+        from reinstate.analysis.intervals import with_interval
+        from reinstate.analysis.verdicts import in_words
+
         rows: list[list[str]] = []
         for name, part in result["experiments"].items():
             number = find_experiment(name).number

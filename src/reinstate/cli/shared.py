@@ -8,15 +8,11 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 
 from tyro.conf import Fixed, Positional, Suppress, arg
 
-from reinstate import devices
 from reinstate.cli.parsing import Flag, Verb, Worded, peek
 from reinstate.devices import Spread
 from reinstate.errors import UserError, require_positive
 from reinstate.memory import MEMORIES
-from reinstate.runs import compile_cache
 from reinstate.runs.experiment import Experiment, experiment_names, find_experiment
-from reinstate.runs.loop import require_kept
-from reinstate.runs.sinks import require_sinks
 from reinstate.settings import Settings
 
 S = TypeVar("S", bound=Settings)
@@ -42,6 +38,9 @@ class Computing(Verb):
 
     def start(self, number: int | None = None) -> None:
         """Set JAX up, with so many devices where it has only a CPU, before anything touches it."""
+        from reinstate import devices
+        from reinstate.runs import compile_cache
+
         if self.no_compile_cache:
             compile_cache.switch_off()
         devices.divide_cpu(number)
@@ -138,9 +137,13 @@ class Training(OnExperiment[S]):
     """Where metrics go besides metrics.jsonl: tensorboard, wandb; `reinstate list` names all."""
 
     def __post_init__(self) -> None:
+        from reinstate.runs.loop import require_kept
+        from reinstate.runs.sinks import require_sinks
+
         require_positive(checkpoint_every=self.checkpoint_every)
         require_kept(self.keep_checkpoints)
-        require_sinks(self.track)
+        if self.track:
+            require_sinks(self.track)
         self.spread  # refuses what it cannot be  # noqa: B018
 
     @property

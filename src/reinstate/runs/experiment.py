@@ -1,24 +1,26 @@
-"""What an experiment is: a world, agents, presets, and the claims it has to bear out."""
+"""What an experiment is: a world, agents, presets, and the claims it has to bear out.
+
+The command's help needs an experiment's settings alone: what scores, solves and draws is imported
+`later`, when it is called.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores
 from reinstate.analysis.verdicts import Evidence, Region
 from reinstate.errors import UserError, nearest
 from reinstate.evaluation import Condition, Record
-from reinstate.figures.chart import Drawing
-from reinstate.figures.exposures import by_exposure, regret
-from reinstate.figures.learning import training_curves
-from reinstate.figures.numbers import at, numbers
 from reinstate.learner import A2C
 from reinstate.memory import DND
-from reinstate.registry import Registry
+from reinstate.registry import Registry, later
 from reinstate.settings import Settings
 from reinstate.tasks.base import World
+
+if TYPE_CHECKING:
+    from reinstate.figures.chart import Drawing
 
 # A random search over 192 settings of learning rate, its end, discount, both costs and the clipping
 # norm in barcode bandits. Of those within noise of the best for plain L2RL, which is what the paper
@@ -69,6 +71,8 @@ class Check(NamedTuple):
 
 def score_exposures(world: World, record: Record) -> Scores:
     """Score reward and regret by exposure, which every world can be judged by."""
+    from reinstate.analysis.exposures import exposure_scores
+
     return exposure_scores(record)
 
 
@@ -86,6 +90,8 @@ def at_exposures(label: str, *path: str) -> Callable[[AgentResults], dict[str, f
     """Make columns for tables: the mean of a score at the first, second and last exposure."""
 
     def columns(agent: AgentResults) -> dict[str, float]:
+        from reinstate.figures.numbers import at, numbers
+
         means = [math.nan if y is None else y for y in numbers(at(agent, *path, "mean"))]
         shown = sorted({1, min(2, len(means)), len(means)}) if means else []
         return {f"{label} at exposure 1" if e == 1 else str(e): means[e - 1] for e in shown}
@@ -95,11 +101,11 @@ def at_exposures(label: str, *path: str) -> Callable[[AgentResults], dict[str, f
 
 regret_columns = at_exposures("regret", "by_exposure", "regret")
 
-Charts = Mapping[str, Callable[[Results], Sequence[Drawing]]]  # file → what is drawn in it
+Charts = Mapping[str, Callable[[Results], Sequence["Drawing"]]]  # file → what is drawn in it
 STANDARD_CHARTS: Charts = {
-    "training-curves": training_curves,
-    "by-exposure": by_exposure,
-    "regret": regret,
+    "training-curves": later("reinstate.figures.learning:training_curves"),
+    "by-exposure": later("reinstate.figures.exposures:by_exposure"),
+    "regret": later("reinstate.figures.exposures:regret"),
 }
 
 
