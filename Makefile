@@ -50,7 +50,7 @@ check-results: $(VENV)/.installed-dev
 tables: $(VENV)/.installed
 	PYTHONPATH=docs/_ext $(BIN)/python -m fill_pages
 
-# Kills, full disks, hostile files, extreme settings and long runs, in earnest: an hour or so, and no part
+# Kills, full disks, hostile files and long runs, in earnest: an hour or so, and no part
 # of `make test`. Records go to results/torture. `python -m torture NAME` runs one of the programs.
 torture: $(VENV)/.installed-dev
 	$(BIN)/python -m torture

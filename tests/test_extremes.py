@@ -1,7 +1,4 @@
-"""Settings and sizes that cannot work: refused in one line, before anything is written.
-
-Rows come from `python -m torture.settings`; each was seen to fail.
-"""
+"""Settings and sizes that cannot work: refused in one line, before anything is written."""
 
 from pathlib import Path
 

@@ -2,7 +2,6 @@
 
 kills      kills, full disks and several writers at every file operation and at random moments
 fuzz       damaged and hostile files, for everything that reads one
-settings   random settings with extremes, of every experiment
 sweeps     a sweep of many runs, killed again and again: each is done, and done once
 long_runs  thousands of epochs: memory, file handles, time left
 mistakes   deliberate mistakes in the code itself: do the tests notice? (not in `make torture`)

@@ -11,7 +11,6 @@ RECORDS = Path("results/torture")
 PROGRAMS = {  # name → what makes it a full run
     "kills": (),
     "fuzz": ("--cases", "100000"),
-    "settings": ("--cases", "5000"),
     "long_runs": (),
     "sweeps": (),
     "ranks": (),
