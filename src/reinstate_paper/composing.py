@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reinstate.figures.chart import Chart, Trajectories
 from reinstate.figures.direct import draw_names, room_for
-from reinstate.figures.look import PANEL_LETTER, PAPER
 from reinstate.figures.mazes import draw_way, key_handles
 from reinstate.figures.mpl import draw_chart, spelled
 from reinstate.figures.names import names_of
+from reinstate.figures.style import PANEL_LETTER, PAPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

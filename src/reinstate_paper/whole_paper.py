@@ -18,7 +18,7 @@ from reinstate.analysis.results import Results, Summary, SummaryPart
 from reinstate.analysis.verdicts import count_verdicts, in_words, with_verdicts
 from reinstate.errors import UserError
 from reinstate.figures.page import require_report, write_page
-from reinstate.figures.page.replaceable import require_replaceable
+from reinstate.figures.page.frame import require_replaceable
 from reinstate.files import locked, write_document
 from reinstate.runs import size
 from reinstate.runs.experiment import Experiment, find_experiment

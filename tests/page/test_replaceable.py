@@ -12,7 +12,7 @@ from page.recorded import RESULTS, page_from, small
 from reinstate.analysis.results import Summary
 from reinstate.errors import UserError
 from reinstate.figures.page import load, page_of, require_report, write_page
-from reinstate.figures.page.replaceable import require_replaceable
+from reinstate.figures.page.frame import require_replaceable
 from reinstate.files import read_json, write_document
 from reinstate.runs.gather import Gathered
 from tiny import contents, trained_run

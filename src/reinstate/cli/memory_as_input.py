@@ -6,7 +6,7 @@ from typing import Any
 
 from reinstate.cli.shared import OnResults
 from reinstate.cli.tables import print_checks, say, say_next
-from reinstate.figures.page.replaceable import require_replaceable
+from reinstate.figures.page.frame import require_replaceable
 from reinstate.files import write_document
 from reinstate.runs.gather import Gathered, gather_inputs
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from reinstate.figures.chart import Chart
-from reinstate.figures.look import Look
 from reinstate.figures.names import Name, names_of, place_names
-from reinstate.figures.style import LIGHT, TEXT_CONTRAST, readable
+from reinstate.figures.style import LIGHT, TEXT_CONTRAST, Look, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

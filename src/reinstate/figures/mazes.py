@@ -9,9 +9,8 @@ import numpy as np
 
 from reinstate.analysis.results import Results
 from reinstate.figures.chart import Trajectories
-from reinstate.figures.look import SCREEN, Look
 from reinstate.figures.numbers import at
-from reinstate.figures.style import EARLY, LATE, label, mixed
+from reinstate.figures.style import EARLY, LATE, SCREEN, Look, label, mixed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,9 +14,8 @@ import numpy as np
 
 from reinstate.figures.axes import label_text, log_ticks, marks_on_top, place_labels
 from reinstate.figures.chart import Chart, Drawing, Line, Series, Trajectories
-from reinstate.figures.look import SCREEN, Look
 from reinstate.figures.mazes import LEGEND, draw_trajectories
-from reinstate.figures.style import LIGHT, readable
+from reinstate.figures.style import LIGHT, SCREEN, Look, readable
 from reinstate.files import write_atomically
 
 if TYPE_CHECKING:

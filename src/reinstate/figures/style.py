@@ -1,7 +1,8 @@
-"""How agents and everything else are named and coloured, in every figure and on the page."""
+"""Labels, colours and sizes of everything that is drawn, in every figure and on the page."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from reinstate.agent import AGENTS, INPUT_SIZES
@@ -53,6 +54,39 @@ EARLY, LATE = "#D55E00", "#08306B"  # of a way: orange to blue, and light to dar
 LIGHT, DARK = "#ffffff", "#14181d"
 CONTRAST = 3.0  # what WCAG 2.2 asks of graphics (1.4.11)
 TEXT_CONTRAST = 4.5  # and of text (1.4.3)
+
+
+@dataclass(frozen=True)
+class Look:
+    """Sizes of fonts in points, of strokes as shares of what a chart says, of letters in inches."""
+
+    title: float = 9
+    label: float = 9  # of axes
+    tick: float = 8
+    note: float = 7  # beside lines
+    stroke: float = 1.0
+    marker: float = 1.0
+    frame: float = 0.8  # width of axes and guides, in points
+    letter: float = 0.055  # width of one of the notes' letters
+    line: float = 0.13  # height of a line of notes
+    way: float = 2.0  # width of a way through a maze, in points
+
+
+SCREEN = Look()
+# Journals ask for 6 to 8 points, and print lines from a quarter of a point.
+PAPER = Look(
+    title=7,
+    label=7,
+    tick=6,
+    note=6,
+    stroke=0.65,
+    marker=0.6,
+    frame=0.5,
+    letter=0.047,
+    line=0.115,
+    way=1.4,
+)
+PANEL_LETTER = 8  # points, bold
 
 
 class ShownAgent(NamedTuple):

@@ -2,8 +2,14 @@
 
 import base64
 import hashlib
+import os
 from importlib.resources import files
+from pathlib import Path
 from string import Template
+from typing import Any
+
+from reinstate.analysis.documents import read_document
+from reinstate.errors import UserError
 
 
 def part(name: str) -> str:
@@ -22,3 +28,44 @@ def framed(verb: str, title: str, style: str, script: str, body: str) -> str:
         script_hash=f"sha256-{digest}",
         body=body.rstrip(),
     )
+
+
+GENERATOR = '<meta name="generator" content="reinstate {}">'
+HEAD = 2000  # bytes of a page that tell what it is
+
+
+def require_report(out: Path) -> None:
+    """Refuse to overwrite anything but an earlier report."""
+    require_page(out, "report", "no report")
+
+
+def require_page(out: Path, verb: str, what: str) -> None:
+    """Refuse to overwrite anything but an earlier page of this verb."""
+    if os.path.lexists(out) and GENERATOR.format(verb).encode() not in _head(out):
+        raise UserError(f"{out} exists and is {what}: choose another --out")
+
+
+def _head(path: Path) -> bytes:
+    """Read the beginning of a file; of a pipe or a device, which may never end, nothing."""
+    try:
+        if not path.is_file():
+            return b""
+        with open(path, "rb") as file:
+            return file.read(HEAD)
+    except OSError:
+        return b""
+
+
+def require_replaceable(path: Path, kind: type[Any]) -> None:
+    """Refuse to overwrite anything but a JSON document of this kind, and of this kind alone."""
+    if not os.path.lexists(path):
+        return
+    try:
+        found = read_document(kind, path)
+        others = found.keys() - kind.__required_keys__ - kind.__optional_keys__
+    except UserError:
+        others = {"all of it"}
+    if others:
+        raise UserError(
+            f"{path} exists and is not of this command: move it, or choose another --out"
+        )

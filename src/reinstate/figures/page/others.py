@@ -7,7 +7,7 @@ from typing import NamedTuple
 from reinstate.figures.chart import Chart
 from reinstate.figures.markup import Markup, tag
 from reinstate.figures.page.finding import Part
-from reinstate.figures.page.origins import origins
+from reinstate.figures.page.scores import origins
 from reinstate.figures.page.sources import Origin
 from reinstate.figures.svg import figure
 from reinstate_paper import embedder_page as embedder

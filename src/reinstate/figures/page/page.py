@@ -10,15 +10,12 @@ from reinstate.figures.chart import Chart, Drawing
 from reinstate.figures.markup import Markup, joined, tag
 from reinstate.figures.page.claims import Names, claims, judge
 from reinstate.figures.page.finding import Part, load
-from reinstate.figures.page.frame import framed, part
+from reinstate.figures.page.frame import framed, part, require_report
 from reinstate.figures.page.memory import colours_of, map_figure
-from reinstate.figures.page.origins import origins
 from reinstate.figures.page.others import other_sections
-from reinstate.figures.page.overview import cards, worth
+from reinstate.figures.page.overview import by_size, cards, worth
 from reinstate.figures.page.play import play_script, play_section, play_style
-from reinstate.figures.page.replaceable import require_report
-from reinstate.figures.page.scores import notes, scores
-from reinstate.figures.page.sizes import by_size
+from reinstate.figures.page.scores import notes, origins, scores
 from reinstate.figures.page.sources import Document
 from reinstate.figures.page.ways import small_ways
 from reinstate.figures.replay_svg import animated_ways

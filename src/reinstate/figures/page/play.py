@@ -21,8 +21,7 @@ import numpy as np
 from reinstate.baselines.bandits import own_memory
 from reinstate.baselines.water_maze import water_maze_optimum
 from reinstate.figures.markup import Markup, escaped, tag
-from reinstate.figures.page.frame import framed, part
-from reinstate.figures.page.replaceable import require_page
+from reinstate.figures.page.frame import framed, part, require_page
 from reinstate.files import read_arrays, write_atomically
 from reinstate.runs.run import Run, open_run
 from reinstate.runs.shipped import FOLDER
