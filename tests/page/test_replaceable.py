@@ -2,20 +2,18 @@
 
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from page.recorded import RESULTS, page_from, small
+from page.recorded import RESULTS
 from reinstate.analysis.results import Summary
 from reinstate.errors import UserError
-from reinstate.figures.page import load, page_of, require_report, write_page
+from reinstate.figures.page import load, require_report, write_page
 from reinstate.figures.page.frame import require_replaceable
 from reinstate.files import read_json, write_document
 from reinstate.runs.gather import Gathered
-from tiny import contents, trained_run
 
 INPUTS = read_json(RESULTS / "inputs.json")
 SUMMARY = read_json(RESULTS / "summary.json")
@@ -96,45 +94,6 @@ def test_an_altered_one_is_kept(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("barcode-bandits", "my-bandits"))
     with pytest.raises(UserError, match="is not of this command"):
         require_replaceable(path, Gathered)
-
-
-def without_names(page: str) -> str:
-    return re.sub(r"<dt>name</dt><dd>[^<]*</dd>", "", page)
-
-
-def test_results_that_a_link_leads_to_are_not_read(tmp_path: Path) -> None:
-    """Unless the link itself was named, or leads to a file of the same folder."""
-    (tmp_path / "elsewhere").mkdir()
-    page = page_from(tmp_path / "elsewhere", small())
-    (tmp_path / "named").mkdir()
-    link = tmp_path / "named" / "results.json"
-    link.symlink_to(tmp_path / "elsewhere" / "results.json")
-    with pytest.raises(UserError, match="is a link that leads out of"):
-        load([tmp_path / "named"])
-    assert without_names(page_of(load([link]))) == without_names(page)
-    (tmp_path / "elsewhere" / "results.json").rename(tmp_path / "named" / "first.json")
-    link.unlink()
-    link.symlink_to("first.json")
-    assert without_names(page_of(load([tmp_path / "named"]))) == without_names(page)
-
-
-@pytest.mark.parametrize("name", ["evaluation.json"])
-def test_of_a_run_neither(tmp_path: Path, name: str) -> None:
-    run = trained_run(tmp_path / "run").path
-    (run / "evaluation.json").write_text(json.dumps({"reward": {}}))
-    (run / name).rename(tmp_path / name)
-    (run / name).symlink_to(tmp_path / name)
-    with pytest.raises(UserError, match=f"{name} is a link that leads out of"):
-        load([run])
-
-
-@pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
-def test_results_are_a_regular_file(tmp_path: Path, kind: str) -> None:
-    before = contents(tmp_path)
-    special(tmp_path, kind).rename(tmp_path / "results.json")
-    with pytest.raises(UserError, match=r"results\.json cannot be read: (it is no|Is a dir)"):
-        write_page([tmp_path / "results.json" if kind == "device" else tmp_path], tmp_path / "p")
-    assert contents(tmp_path) == before
 
 
 def test_results_are_of_bounded_size(tmp_path: Path) -> None:

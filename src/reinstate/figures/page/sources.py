@@ -2,8 +2,7 @@
 
 Files may be anybody's. What does not look like this program's own is a UserError; what does is
 still only numbers and text, and the page escapes it. Of a folder only results.json is read, and
-memory-map.json beside it, or a run's config.json, metrics.jsonl and evaluation.json, and no link is
-followed that leads out of it.
+memory-map.json beside it, or a run's config.json, metrics.jsonl and evaluation.json.
 """
 
 from collections import Counter
