@@ -70,15 +70,10 @@ def test_a_folder_that_the_user_chose_stays(home: Path, tmp_path: Path) -> None:
     assert in_use() == str(tmp_path / "own") and not home.exists()
 
 
-def test_the_flag_reaches_workers(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(compile_cache.VARIABLE, "")  # put back afterwards
+def test_verbs_use_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "divide_cpu", lambda *_: None)
     parse(["train", "barcode-bandits"]).start()
     assert in_use() is not None
-    jax.config.update(CACHE, None)
-    parse(["train", "barcode-bandits", "--no-compile-cache"]).start()
-    assert os.environ[compile_cache.VARIABLE] == "off"
-    assert in_use() is None
 
 
 @pytest.mark.parametrize("level", range(3))

@@ -33,16 +33,11 @@ RunFolder = Annotated[Path, Positional, shown("RUN")]
 class Computing(Verb):
     """A verb that compiles programs and runs them."""
 
-    no_compile_cache: Flag = False
-    """Neither read nor keep compiled programs in the user's cache folder."""
-
     def start(self, number: int | None = None) -> None:
         """Set JAX up, with so many devices where it has only a CPU, before anything touches it."""
         from reinstate import devices
         from reinstate.runs import compile_cache
 
-        if self.no_compile_cache:
-            compile_cache.switch_off()
         devices.divide_cpu(number)
         compile_cache.enable()
 
@@ -127,8 +122,6 @@ class Training(OnExperiment[S]):
     """Epochs between checkpoints; one is also written when training ends or is interrupted."""
     keep_checkpoints: int = 2
     """How many of the newest checkpoints are kept, 2 or more; 0 keeps all."""
-    debug_nans: Flag = False
-    """When numbers are not finite, find out which operation made them so (slow, and only then)."""
     devices: Annotated[int | None, shown("INT", "all")] = None
     """How many devices to use, GPUs or parts of the CPU; of each process, if there are several."""
     shard: Literal["seeds", "lanes", "auto"] = "seeds"
@@ -154,7 +147,7 @@ class Training(OnExperiment[S]):
     @property
     def how(self) -> dict[str, Any]:
         """Return the options of training, as `reinstate.runs.training.train` takes them."""
-        names = ("checkpoint_every", "keep_checkpoints", "debug_nans", "track")
+        names = ("checkpoint_every", "keep_checkpoints", "track")
         return {**{name: getattr(self, name) for name in names}, "spread": self.spread}
 
 

@@ -57,11 +57,6 @@ def enable() -> Path | None:
     return folder
 
 
-def switch_off() -> None:
-    """Keep no programs in this process, nor in those that it starts."""
-    os.environ[VARIABLE] = "off"
-
-
 def switched_off() -> bool:
     """Tell whether the user wants no programs kept."""
     return os.environ.get(VARIABLE, "").strip().lower() in ("off", "0", "no", "false")

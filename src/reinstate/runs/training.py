@@ -55,7 +55,6 @@ def train(
     track: Sequence[str] = (),
     *,
     keep_checkpoints: int = KEEP,
-    debug_nans: bool = False,
     spread: Spread = SPREAD,
     ranks: Alone = ALONE,
     program: Callable[[], Any] | None = None,
@@ -65,14 +64,14 @@ def train(
     A run of another agent or other settings is refused, and left as it is, and so is one that
     another process is training. Without a run, nothing is kept. `track` names sinks
     (`reinstate.runs.sinks`) that show the metrics besides metrics.jsonl. Of checkpoints the newest
-    `keep_checkpoints` stay, or all with 0. `debug_nans` finds out where numbers ceased to be.
+    `keep_checkpoints` stay, or all with 0.
     `spread` chooses devices; `ranks` are the processes that train this together. `program` returns
     what `compile_epoch` made, where somebody has compiled it ahead.
     """
     require_sinks(track)
     require_kept(keep_checkpoints)
     how: Any = {"checkpoint_every": checkpoint_every, "keep": keep_checkpoints}
-    how |= {"debug_nans": debug_nans, "spread": spread, "ranks": ranks, "program": program}
+    how |= {"spread": spread, "ranks": ranks, "program": program}
     if not ranks.first:
         return _trained(AgentWork(agent, settings, Unwritten(), reporter, **how), ())
     if run is None:
@@ -135,7 +134,6 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         run: Run,
         reporter: Reporter,
         *,
-        debug_nans: bool = False,
         spread: Spread = SPREAD,
         program: Callable[[], Any] | None = None,
         **how: Any,
@@ -148,7 +146,7 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
             milestone_epochs(experiment, settings.learner.epochs) if experiment else set()
         )
         self.number = experiment.number if experiment else ".2f"
-        self.debug_nans, self.program = debug_nans, program
+        self.program = program
         self.division = spread.divide(settings.seeds, settings.learner.lanes)
         self.mesh = spread.mesh(self.division)
         init = partial(self._over_seeds(self.learner.init), jnp.array(self.seeds))
@@ -175,11 +173,10 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         lost = [name for name, leaf in weights.items() if not np.isfinite(leaf).all()]
         what = f"weight {lost[0].lstrip('.')}" if lost else "the loss"
         others = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
-        found = f" ({self._origin(before, at)})" if self.debug_nans else ""
-        return f"{what}{others} of seed {seed}{found}"
+        return f"{what}{others} of seed {seed} ({self._origin(before, at)})"
 
     def _origin(self, before: TrainState, at: int) -> str:
-        """Play the epoch of one seed again, checking every operation: slow, and only on request."""
+        """Play the epoch of one seed again, checking every operation: slow, but all is over."""
         plain = replace(self.settings.learner, fused=False)  # no check looks into a kernel
         learner = replace(self.settings, learner=plain).make_learner(self.agent)
         checked = jax.jit(checkify.checkify(learner.train_epoch, checkify.float_checks))
