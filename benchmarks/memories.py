@@ -1,4 +1,4 @@
-"""What memories cost: reads and writes by entries and dimensions, one query or many at once.
+"""What memories cost: reads and writes by entries and dimensions.
 
     python benchmarks/memories.py --record results/benchmarks/memories-cpu.json
 
@@ -7,8 +7,6 @@ contents that are given up; so is writing alone. Beside ours runs a plain dictio
 all norms at every read, picks k neighbours in k passes, and compares a new key with every other.
 Ways take turns, so that a busy moment hits them all. Reports the best and the median: on a shared
 machine the best is the machine's speed, and the gap between the two shows how busy it was.
-
-Many queries at once are compared with a product of large matrices.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +25,6 @@ from measuring import made, rounded, take_turns, write_record
 from reinstate.memory import DND, Contents, search
 
 VALUE_SIZE = 50  # the paper's cell states
-SQUARE = 2048  # of the matrices whose product shows how fast the machine is
 LONG = 60.0  # seconds after which measurements of one memory are not repeated
 
 
@@ -35,9 +32,8 @@ LONG = 60.0  # seconds after which measurements of one memory are not repeated
 class Options:
     entries: tuple[int, ...] = (100, 1_000, 10_000, 100_000, 1_000_000)
     sizes: tuple[int, ...] = (10, 128, 1024)
-    queries: int = 1024
-    many_size: int = 128
-    """Dimensions at which many queries are asked at once, and the plain dictionary is timed."""
+    compared_size: int = 128
+    """Dimensions at which the plain dictionary is timed."""
     k: int = 10
     repeats: int = 9
     most: float = 0.6e9
@@ -74,8 +70,6 @@ def main(options: Options) -> None:
                 show(rows[-1])
     document: dict[str, Any] = {
         **made(),
-        "products_per_second": round(max(row.get("products_per_second", 0) for row in rows)),
-        "queries": options.queries,
         "k": options.k,
         "rows": rows,
     }
@@ -83,8 +77,7 @@ def main(options: Options) -> None:
 
 
 def measured(options: Options, entries: int, size: int) -> dict[str, Any]:
-    """Return the seconds of an episode, a write, and many reads at once, in a full memory."""
-    compared = size == options.many_size
+    """Return the seconds of an episode and of a write, in a full memory."""
     k = options.k
     turns = max(2, min(256, 2_000_000 // entries))
     ways = {
@@ -92,32 +85,32 @@ def measured(options: Options, entries: int, size: int) -> dict[str, Any]:
         "episode_k": looped(DND(entries, k), size, turns),
         "write": looped(DND(entries), size, turns, reads=False),
     }
-    if compared:
+    if size == options.compared_size:
         ways["plain_episode"] = looped(Plain(entries), size, turns)
         ways["plain_episode_k"] = looped(Plain(entries, k), size, turns)
         ways["plain_write"] = looped(Plain(entries), size, turns, reads=False)
-        ways["many"] = many(DND(entries, k), options, size)
-        matrix = jnp.ones((SQUARE, SQUARE))
-        ways["product"] = partial(
-            jax.jit(partial(jnp.matmul, precision=search.FULL)), matrix, matrix
-        )
     seconds = take_turns(ways, options.repeats, LONG)
     row: dict[str, Any] = {"entries": entries, "size": size}
     for name, found in seconds.items():
-        calls = 1 if name in ("many", "product") else turns
         times = {"best": min(found), "median": median(found)}
-        row[name] = {what: rounded(each / calls) for what, each in times.items()}
-    if compared:
-        rate = 2 * SQUARE**3 / row.pop("product")["best"]
-        operations = 2 * entries * size * options.queries
-        row["products_per_second"] = round(rate)
-        row["share_of_peak"] = round(operations / row["many"]["best"] / rate, 3)
+        row[name] = {what: rounded(each / turns) for what, each in times.items()}
     return row
 
 
 def filled(dnd: DND, size: int) -> Contents:
+    """Return a full memory, without the time that so many writes take."""
     keys = jax.random.normal(jax.random.key(0), (dnd.capacity, size))
-    return dnd.holding(keys, jnp.zeros((dnd.capacity, VALUE_SIZE)))
+    order = jnp.arange(1, dnd.capacity + 1, dtype=jnp.int32)
+    return dnd.empty(size, VALUE_SIZE)._replace(
+        keys=keys,
+        norms=search.norm(keys),
+        codes=jax.vmap(search.code, out_axes=1)(keys),
+        written=order,
+        used=order,
+        merged=jnp.ones_like(order),
+        writes=order[-1],
+        clock=order[-1],
+    )
 
 
 def looped(dnd: DND, size: int, turns: int, reads: bool = True) -> Callable[[], Any]:
@@ -138,12 +131,6 @@ def looped(dnd: DND, size: int, turns: int, reads: bool = True) -> Callable[[], 
         return state[0], found
 
     return timed
-
-
-def many(dnd: DND, options: Options, size: int) -> Callable[[], Any]:
-    queries = jax.random.normal(jax.random.key(1), (options.queries, size))
-    contents = jax.jit(partial(filled, dnd, size))()
-    return partial(jax.jit(dnd.read_many), contents, queries)
 
 
 def show(row: Mapping[str, Any]) -> None:

@@ -34,41 +34,6 @@ def _times(row: dict[str, Any], way: str) -> str:
     return f"{written(plain)}: × {plain / ours:.1f}"
 
 
-def many(document: dict[str, Any]) -> Table:
-    """Show what many queries at once cost, and how near they come to the machine's products."""
-    queries = document["queries"]
-    rows = [
-        [
-            f"{each['entries']:,}",
-            written(each["many"]["best"]),
-            written(each["many"]["best"] / queries),
-            written(queries * (each["episode_k"]["best"] - each["write"]["best"])),
-            f"{each['share_of_peak']:.0%}",
-        ]
-        for each in document["rows"]
-        if "many" in each
-    ]
-    header = ["entries", f"{queries:,} at once", "each", "one after the other", "of a product"]
-    return header, rows
-
-
-def expected(document: dict[str, Any]) -> Table:
-    """Show what bytes and operations say of a GPU."""
-    rows = [
-        [
-            each["precision"],
-            f"{each['operations'] / 1e9:,.0f} G",
-            f"{each['table'] / 1e9:.2f} GB",
-            f"{each['products'] / 1e9:.2f} GB",
-            f"{each['again'] / 1e9:.2f} GB",
-            f"{written(each['multiplying'])} + {written(each['moving'])}",
-        ]
-        for each in document["expected"]
-    ]
-    names = ["products in", "operations", "table", "products", "looked at again"]
-    return [*names, "multiplying + moving"], rows
-
-
 def written(seconds: float) -> str:
     """Write seconds in the unit that suits them."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):

@@ -238,8 +238,6 @@ MADE: dict[str, Callable[..., str]] = {
     "bench-waiting": lambda document: markdown(*bench_tables.waiting(document)),
     "memory-costs": lambda document: markdown(*memory_tables.costs(document)),
     "memory-compared": lambda document: markdown(*memory_tables.compared(document)),
-    "memory-many": lambda document: markdown(*memory_tables.many(document)),
-    "memory-expected": lambda document: markdown(*memory_tables.expected(document)),
     "cell-sizes": lambda document: markdown(*cell_tables.sizes(document)),
     "cell-clips": lambda document: markdown(*cell_tables.clips(document)),
     "cell-variants": lambda document: markdown(*cell_tables.variants(document)),

@@ -1,7 +1,6 @@
 """A memory beyond the paper: one that takes keys which lie close together for one context."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import jax
@@ -11,7 +10,6 @@ from jax import Array
 from reinstate.errors import LARGEST_NUMBER, UserError
 from reinstate.memory import search
 from reinstate.memory.dnd import DND, Contents
-from reinstate.memory.search import Precision
 
 
 @dataclass(frozen=True)
@@ -58,11 +56,3 @@ class Consolidating(DND):
         if self.recall == "nearest":
             return distances
         return jnp.where(distances <= self.reach, -contents.written, distances)
-
-    def _nearest_many(
-        self, contents: Contents, queries: Array, precision: Precision, block: int | None
-    ) -> Array:
-        if self.recall == "nearest":
-            return super()._nearest_many(contents, queries, precision, block)
-        # The newest within reach may be far from the nearest: every query asks all of the memory.
-        return jax.lax.map(partial(self._nearest, contents), queries)

@@ -6,7 +6,6 @@ method is pure, so lanes are `jax.vmap`.
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 
 import jax
@@ -22,7 +21,7 @@ from reinstate.errors import (
 )
 from reinstate.memory import search
 from reinstate.memory.base import Memory
-from reinstate.memory.search import FULL, Precision, Table
+from reinstate.memory.search import FULL
 
 DELTAS = 1e-30, 1e30  # between which the sum of many kernels, 1 / (distance + delta), is a number
 
@@ -101,31 +100,6 @@ class DND(Memory):
             clock=jnp.zeros((), jnp.int32),
         )
 
-    def holding(self, keys: Array, values: Array) -> Contents:
-        """Return what writes under these keys, one after the other, leave: rows of both arrays.
-
-        Much faster than to write them, for keys that differ; one that comes twice has two slots, of
-        which the newer comes first.
-        """
-        keys, values = jnp.asarray(keys), jnp.asarray(values)
-        rows = keys.shape[0]
-        if rows > self.capacity:
-            raise UserError(f"{rows} keys need as many slots: raise capacity, {self.capacity}")
-        require_shape("values", values, (rows, *values.shape[1:]), "one for each key")
-        contents = self.empty(keys.shape[1], values.shape[1], keys.dtype)
-        order = jnp.arange(1, rows + 1, dtype=jnp.int32)
-        return Contents(
-            keys=contents.keys.at[:rows].set(keys),
-            norms=contents.norms.at[:rows].set(search.norm(keys)),
-            codes=contents.codes.at[:, :rows].set(jax.vmap(search.code, out_axes=1)(keys)),
-            values=contents.values.at[:rows].set(values),
-            written=contents.written.at[:rows].set(order),
-            used=contents.used.at[:rows].set(order),
-            merged=contents.merged.at[:rows].set(1),
-            writes=contents.writes + rows,
-            clock=contents.clock + rows,
-        )
-
     def write(self, contents: Contents, key: Array, value: Array) -> Contents:
         """Store a value over the same key if it is there, else in the least recently used slot."""
         key = _checked("key", key, contents.keys, self.capacity)
@@ -171,23 +145,6 @@ class DND(Memory):
         found = self._combined(contents, query, self._nearest(contents, query))
         return found, _after(contents, found)
 
-    def read_many(
-        self,
-        contents: Contents,
-        queries: Array,
-        precision: Precision = "float32",
-        block: int | None = None,
-    ) -> tuple[Retrieval, Contents]:
-        """Read one memory for many queries at the same moment; fields begin with (queries, …).
-
-        Finds what `read` finds, whatever the precision of the search, in fewer passes over the
-        memory: see `reinstate.memory.search.nearest`.
-        """
-        queries = _checked("queries", jnp.atleast_2d(queries), contents.keys, self.capacity)
-        slots = self._nearest_many(contents, queries, precision, block)
-        found = jax.vmap(partial(self._combined, contents))(queries, slots)
-        return found, _after(contents, found)
-
     def _combined(self, contents: Contents, query: Array, slots: Array) -> Retrieval:
         """Combine the values of some slots by their keys' distances."""
         written, values = contents.written[slots], contents.values[slots]
@@ -210,13 +167,6 @@ class DND(Memory):
         ranks = search.ranked(self._rank(contents, distances), contents.written)
         return search.first(ranks, contents.written, self.k)
 
-    def _nearest_many(
-        self, contents: Contents, queries: Array, precision: Precision, block: int | None
-    ) -> Array:
-        """Find the slots of the k nearest keys of each query, (queries, k)."""
-        table = Table(contents.keys, contents.norms, contents.written)
-        return search.nearest(table, queries, self.k, self.distance, precision, block)
-
     def _rank(self, contents: Contents, distances: Array) -> Array:
         """Say which neighbours come first: those of the lowest rank, (capacity,)."""
         return distances
@@ -224,7 +174,7 @@ class DND(Memory):
 
 def _after(contents: Contents, found: Retrieval) -> Contents:
     """Return contents after these neighbours were found: they were used, but for empty slots."""
-    slots, there = found.slots.ravel(), found.written.ravel() > 0
+    slots, there = found.slots, found.written > 0
     # What is read comes before what is written next. Without an order between the two, every step
     # would copy the memory, to read the one and write the other.
     there |= search.never(found.distances) | search.never(found.value)
@@ -243,6 +193,5 @@ def _checked(name: str, array: Any, among: Array, capacity: int) -> Array:
         )
     array = jnp.asarray(array, among.dtype)
     whose = "a stored value's size" if name == "value" else "a stored key's size"
-    many = array.shape[:1] if name == "queries" and array.ndim == 2 else ()
-    require_shape(name, array, many + among.shape[1:], whose)
+    require_shape(name, array, among.shape[1:], whose)
     return array

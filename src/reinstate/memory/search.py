@@ -1,11 +1,11 @@
-"""Exact search in tables of keys: distances, the k nearest, a key's own slot, many queries at once.
+"""Exact search in tables of keys: distances, the k nearest, a key's own slot.
 
 All of it agrees on one order. The nearest key comes first; of equally near ones, the newest; empty
 slots come last, the first of them first. Nothing in here copies the table.
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -13,25 +13,10 @@ import numpy as np
 from jax import Array
 
 Distance = Literal["cosine", "euclidean"]
-Precision = Literal["float32", "tensorfloat32", "bfloat16"]
 
 TINY = 1e-12  # keeps the direction of a zero vector, and its gradient, finite
 FULL = jax.lax.Precision.HIGHEST  # short products would confuse near neighbours
-GROUPS = 8, 128  # least and most slots of which a search by many queries keeps the best alone
-AT_ONCE = {"cpu": 1 << 21}  # numbers that are worked on at a time: those of a CPU stay in its cache
-MORE_AT_ONCE = 1 << 25  # on other devices, which need much to do at a time
-SPARE = 6  # groups that are looked at again, besides two for each neighbour
-# The largest relative error of rounding a number. TF32 may be cut off rather than rounded.
-ROUNDING = {"float32": 0.0, "tensorfloat32": 2.0**-10, "bfloat16": 2.0**-8}
 LAST = np.iinfo(np.int32).min  # is written earlier than everything
-
-
-class Table(NamedTuple):
-    """The part of a dictionary's contents that is searched."""
-
-    keys: Array  # (capacity, key_size)
-    norms: Array  # (capacity,) of the keys
-    written: Array  # (capacity,) the number of the write that filled the slot; 0: it is empty
 
 
 def norm(x: Array) -> Array:
@@ -111,55 +96,6 @@ def find(keys: Array, codes: Array, key: Array) -> tuple[Array, Array]:
     return slot, (first_of[slot] > 0) & jnp.all(keys[slot] == key)
 
 
-def nearest(
-    table: Table,
-    queries: Array,
-    k: int,
-    distance: Distance = "cosine",
-    precision: Precision = "float32",
-    block: int | None = None,
-) -> Array:
-    """Find the k nearest keys of one table for many queries at once, (queries, k) slots.
-
-    Blocks of the table stream through one matrix product each, of which only the least distance in
-    every group of slots is kept. Groups that come first are looked at again in full precision. The
-    rest is known to be farther away, by the largest error that products in this `precision` can
-    have; a query for which that does not follow is compared with all keys, one by one.
-    """
-    table, queries = jax.lax.stop_gradient((table, queries))
-    sizes = _sizes(table.written.shape[0], queries.shape[0], block)
-    least = _least(table, queries, distance, precision, sizes)  # (groups, queries)
-    groups = least.shape[0]
-    wanted = min(groups, 2 * k + SPARE)
-    order = jnp.arange(groups, 0, -1, dtype=jnp.int32)  # of groups in a tie, any
-    chosen = jax.vmap(lambda each: first(each, order, wanted), in_axes=1)(least)
-    slots, farthest = _looked_at_again(table, queries, chosen, sizes.group, k, distance)
-    if wanted == groups:
-        return slots
-    # No other group has anything nearer than this.
-    bound = jnp.take_along_axis(least, chosen[:, -1:].T, axis=0)[0]  # (queries,)
-    margin = _margin(table, queries, distance, precision)
-    doubtful = ~(jnp.isinf(bound) | (farthest + margin < bound))
-    return _one_by_one(table, queries, slots, doubtful, distance)
-
-
-class _Sizes(NamedTuple):
-    group: int  # slots of which the best alone is kept
-    block: int  # slots that are compared with all queries at a time, in whole groups
-
-
-def _sizes(capacity: int, queries: int, block: int | None) -> _Sizes:
-    """Balance what is kept of every group against what is looked at again in a few of them."""
-    least, most = GROUPS
-    group = min(max(1 << (math.isqrt(capacity) // 8).bit_length(), least), most)
-    block = min(block or max(1, _at_once() // queries), capacity)
-    return _Sizes(group, -(-block // group) * group)
-
-
-def _at_once() -> int:
-    return AT_ONCE.get(jax.default_backend(), MORE_AT_ONCE)
-
-
 def never(x: Array) -> Array:
     """Return false, which XLA cannot know before it has computed all of x."""
     return jnp.any(jnp.isnan(x) & (x > 0))
@@ -168,107 +104,3 @@ def never(x: Array) -> Array:
 def ranked(distances: Array, written: Array) -> Array:
     """Put empty slots behind all others."""
     return jnp.where(written > 0, distances, jnp.finfo(distances.dtype).max)
-
-
-def _least(
-    table: Table, queries: Array, distance: Distance, precision: Precision, sizes: _Sizes
-) -> Array:
-    """Return the least distance in each group of slots, up to rounding, (groups, queries)."""
-    precise = jnp.promote_types(queries.dtype, jnp.float32)
-    norms = norm(queries)
-    asked = queries.astype(precise)
-    asked = asked / norms[:, None] if distance == "cosine" else asked
-    capacity, (group, block) = table.written.shape[0], sizes
-
-    def of(rows: Table) -> Array:
-        dots = _products(rows.keys.astype(precise), asked, precision)  # (rows, queries)
-        if distance == "cosine":
-            scale, base = 1 / rows.norms, jnp.ones_like(rows.norms)
-        else:
-            scale, base = jnp.full_like(rows.norms, 2), rows.norms**2
-        base = jnp.where(rows.written > 0, base, jnp.inf)
-        apart = base[:, None] - scale[:, None] * dots
-        spare = -apart.shape[0] % group
-        apart = jnp.pad(apart, ((0, spare), (0, 0)), constant_values=jnp.inf)
-        return jnp.min(apart.reshape(-1, group, apart.shape[1]), axis=1)
-
-    def block_at(start: Array) -> Array:
-        return of(jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, start, block), table))
-
-    parts, whole = [], capacity // block
-    if whole:
-        blocks = jax.lax.map(block_at, block * jnp.arange(whole))
-        parts.append(blocks.reshape(-1, queries.shape[0]))
-    if capacity % block:
-        parts.append(of(jax.tree.map(lambda x: x[whole * block :], table)))
-    least = jnp.concatenate(parts)
-    return least if distance == "cosine" else least + norms[None, :] ** 2
-
-
-def _products(keys: Array, queries: Array, precision: Precision) -> Array:
-    """Multiply all keys with all queries, (keys, queries)."""
-
-    def full(keys: Array, queries: Array) -> Array:
-        return jnp.matmul(keys, queries.T, precision=FULL)
-
-    def tf32(keys: Array, queries: Array) -> Array:
-        preset = jax.lax.DotAlgorithmPreset.TF32_TF32_F32
-        return jax.lax.dot(keys, queries.T, precision=preset)
-
-    if precision == "bfloat16":
-        short = keys.astype(jnp.bfloat16), queries.T.astype(jnp.bfloat16)
-        return jnp.matmul(*short, preferred_element_type=jnp.float32).astype(keys.dtype)
-    if precision == "tensorfloat32":  # which other devices do not have: full precision there
-        return jax.lax.platform_dependent(keys, queries, cuda=tf32, default=full)
-    return full(keys, queries)
-
-
-def _margin(table: Table, queries: Array, distance: Distance, precision: Precision) -> Array:
-    """Return by how much two ways to compute a distance can differ at most, (queries,).
-
-    A product of vectors is wrong by at most (2u + u²) |key| |query| if all numbers are rounded by
-    a share of u, and sums of n terms by n roundings more. Norms and the second way add as much.
-    """
-    rounding, norms = ROUNDING[precision], norm(queries)
-    terms = 3 * (queries.shape[1] + 8) * float(jnp.finfo(norms.dtype).eps)
-    share = 2 * rounding + rounding**2 + terms
-    if distance == "cosine":
-        return jnp.full_like(norms, share)
-    longest = jnp.max(jnp.where(table.written > 0, table.norms, 0.0))
-    return share * (longest + norms) ** 2 + TINY
-
-
-def _looked_at_again(
-    table: Table, queries: Array, groups: Array, group: int, k: int, distance: Distance
-) -> tuple[Array, Array]:
-    """Find the k nearest keys in some groups, (queries, k), and the distance of the k-th."""
-    capacity, key_size = table.keys.shape
-
-    def look(query_and_groups: tuple[Array, Array]) -> tuple[Array, Array]:
-        query, groups = query_and_groups
-        slots = (groups[:, None] * group + jnp.arange(group)[None, :]).ravel()
-        some = jax.tree.map(lambda x: x[slots], table)  # beyond the end, the last
-        written = jnp.where(slots < capacity, some.written, 0)
-        distances = distances_to(some.keys, some.norms, query, distance)
-        ranks = jnp.where(slots < capacity, ranked(distances, written), jnp.inf)
-        chosen = first(ranks, written, k)
-        return slots[chosen], jnp.where(written[chosen[-1]] > 0, distances[chosen[-1]], jnp.inf)
-
-    at_once = max(1, _at_once() // (groups.shape[1] * group * key_size))
-    return jax.lax.map(look, (queries, groups), batch_size=min(at_once, queries.shape[0]))
-
-
-def _one_by_one(
-    table: Table, queries: Array, slots: Array, doubtful: Array, distance: Distance
-) -> Array:
-    """Search again for the queries that are in doubt, each in all of the table."""
-    k = slots.shape[1]
-
-    def settle(state: tuple[Array, Array]) -> tuple[Array, Array]:
-        slots, doubtful = state
-        which = jnp.argmax(doubtful)
-        distances = distances_to(table.keys, table.norms, queries[which], distance)
-        found = first(ranked(distances, table.written), table.written, k)
-        return slots.at[which].set(found), doubtful.at[which].set(False)
-
-    return jax.lax.while_loop(lambda state: jnp.any(state[1]), settle, (slots, doubtful))[0]
