@@ -13,13 +13,13 @@ from recorded import command_of
 from reinstate import cli
 from reinstate.analysis.intervals import evaluation_error
 from reinstate.analysis.results import read_results
-from reinstate.analysis.searches import ranked
 from reinstate.files import read_json
+from reinstate.runs.candidates import preset_candidate
 from reinstate.runs.compare import compare
 from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.provenance import repeatable
+from reinstate.runs.search import ranked
 from reinstate.settings import Settings, completed, differences, to_dict
-from reinstate.tuning.ranges import preset_candidate
 from reinstate_paper.margins import FAILS
 from reinstate_paper.whole_paper import summarise
 

@@ -11,10 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reinstate.analysis.searches import best_for
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.progress import Reporter
-from reinstate.tuning.search import Asked, Search, search
+from reinstate.runs.search import Asked, Search, best_for, search
 
 AGENT = "l2rl"
 

@@ -32,13 +32,13 @@ from reinstate.figures.exposures import gates
 from reinstate.figures.page import load, page_of
 from reinstate.files import read_json, write_json
 from reinstate.interop.exchange import load_cell
+from reinstate.runs import search as searching
+from reinstate.runs.candidates import Ranges
 from reinstate.runs.checkpoints import load_checkpoint, write_checkpoint
 from reinstate.runs.choice_fits import FittedChoices, fit_choices, read_design, read_fit
 from reinstate.runs.gather import gather_inputs
 from reinstate.runs.run import open_run
 from reinstate.settings import differences, to_dict
-from reinstate.tuning import search as searching
-from reinstate.tuning.ranges import Ranges
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from reinstate_paper.omniglot import embedder
 from reinstate_paper.omniglot.embedder import packaged_file

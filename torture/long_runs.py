@@ -78,7 +78,7 @@ class Watch:
         return patch.object(Bar, "update", watched)
 
     def during_search(self) -> AbstractContextManager[Any]:
-        from reinstate.tuning import search
+        from reinstate.runs import search
 
         write = search.write_document
 
@@ -138,7 +138,7 @@ def trained(folder: Path, epochs: int, track: tuple[str, ...] = ()) -> dict[str,
 
 def searched(folder: Path, epochs: int) -> dict[str, Any]:
     """Search in many rounds of ten epochs each."""
-    from reinstate.tuning.search import Asked, Search, search
+    from reinstate.runs.search import Asked, Search, search
     from reinstate_paper.barcode_bandits import BARCODE_BANDITS
     from tiny import SILENT, TINY
 

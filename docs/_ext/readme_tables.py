@@ -8,11 +8,11 @@ import recognition_tables
 from reinstate.agent import INPUT_SIZES
 from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import AgentResults, CheckRow, Results, Summary
-from reinstate.analysis.searches import rank_of, ranked
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.choices.model import STRATEGIES
 from reinstate.figures.style import LABELS
 from reinstate.runs.experiment import EXPERIMENTS, Experiment
+from reinstate.runs.search import rank_of, ranked
 from reinstate_paper.claims import RECOGNISING
 from reinstate_paper.memory_as_input import best_without
 

@@ -11,9 +11,9 @@ import pytest
 
 from reinstate.errors import UserError
 from reinstate.learner import Rates
+from reinstate.runs.candidates import Scores
 from reinstate.runs.loop import Stopped
 from reinstate.settings import Settings
-from reinstate.tuning.batch import Scores
 from reinstate_paper.contest.tuning import Tuning
 from tiny import SILENT, TINY
 

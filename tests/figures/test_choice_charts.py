@@ -8,7 +8,7 @@ from figures.test_builders import document, lines_of
 from reinstate.analysis.intervals import over_seeds
 from reinstate.figures import choices
 from reinstate.figures.mazes import trajectories
-from reinstate.figures.search import search_panels
+from reinstate.runs.search import search_panels
 
 # Choices
 

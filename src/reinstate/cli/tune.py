@@ -6,13 +6,21 @@ from typing import Annotated, Any
 
 import tyro
 
-from reinstate.analysis.searches import SearchDocument, agents_of, best_for, rank_of, ranked
 from reinstate.cli.shared import OnExperiment, S
 from reinstate.cli.tables import print_table, say, say_next
+from reinstate.runs.candidates import Candidate, as_options, rates_of
 from reinstate.runs.experiment import Experiment
 from reinstate.runs.progress import Reporter
-from reinstate.tuning.ranges import Candidate, as_options, rates_of
-from reinstate.tuning.search import Asked, Search, search
+from reinstate.runs.search import (
+    Asked,
+    Search,
+    SearchDocument,
+    agents_of,
+    best_for,
+    rank_of,
+    ranked,
+    search,
+)
 
 SEEDS = 2  # a search is wide before it is sure
 SHOWN = 5  # rows of the table

@@ -26,6 +26,7 @@ from reinstate.errors import Unsolvable
 from reinstate.files import locked, read_json, write_document
 from reinstate.rivals.base import num_weights
 from reinstate.rollout import start_epoch
+from reinstate.runs.candidates import CandidateBatch
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance, today
 from reinstate.runs.reproduce import curve_of, rounded
@@ -33,7 +34,6 @@ from reinstate.runs.run import require_same, start_run
 from reinstate.runs.size import bytes_of
 from reinstate.runs.training import train
 from reinstate.settings import Settings, to_dict
-from reinstate.tuning.batch import CandidateBatch
 from reinstate_paper.contest.figures import draw
 from reinstate_paper.contest.plan import AS_TRAINED, Event, Plan
 from reinstate_paper.contest.programs import Judged, Programs, ahead

@@ -19,13 +19,13 @@ from reinstate.learner import A2C, Rates
 from reinstate.memory import DND
 from reinstate.rivals import EQUAL, MEDIUM, WIDE
 from reinstate.rollout import unrolls
+from reinstate.runs.candidates import Ranges, preset_candidate, rates_of
 from reinstate.runs.experiment import LEARNER, Experiment
+from reinstate.runs.search import Search
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits, NoisyBandits
 from reinstate.tasks.base import World
 from reinstate.tasks.water_maze import WaterMaze
-from reinstate.tuning.ranges import Ranges, preset_candidate, rates_of
-from reinstate.tuning.search import Search
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from reinstate_paper.water_maze import WATER_MAZE
 

@@ -20,9 +20,9 @@ from reinstate import devices
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.results import OverSeeds
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_on, fresh_epochs
+from reinstate.runs.candidates import CandidateBatch
 from reinstate.settings import Settings
 from reinstate.tasks.base import World
-from reinstate.tuning.batch import CandidateBatch
 
 
 class Judged(TypedDict):

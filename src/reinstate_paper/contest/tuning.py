@@ -14,11 +14,11 @@ import numpy as np
 from reinstate.analysis.documents import checked
 from reinstate.files import read_json, write_document
 from reinstate.learner import Rates
+from reinstate.runs.candidates import CandidateBatch
 from reinstate.runs.loop import Stopped, signals
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import require_same
 from reinstate.settings import to_dict
-from reinstate.tuning.batch import CandidateBatch
 
 OURS = "hold rates of this version of a contest", "remove it, or choose another --out"
 

@@ -14,18 +14,23 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reinstate.analysis.searches import Trial, agents_of, best_for, rank_of, ranked
 from reinstate.devices import over_seeds
 from reinstate.errors import UserError
 from reinstate.files import read_json
 from reinstate.learner import EpochMetrics, Rates, TrainState
+from reinstate.runs import candidates as batch
+from reinstate.runs.candidates import (
+    Candidate,
+    CandidateBatch,
+    Ranges,
+    as_options,
+    preset_candidate,
+    rates_of,
+)
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Bar
+from reinstate.runs.search import Asked, Search, Trial, agents_of, best_for, rank_of, ranked, search
 from reinstate.settings import Settings
-from reinstate.tuning import batch
-from reinstate.tuning.batch import CandidateBatch
-from reinstate.tuning.ranges import Candidate, Ranges, as_options, preset_candidate, rates_of
-from reinstate.tuning.search import Asked, Search, search
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from spoken import Command, assert_refused
 from tiny import OPTIONS, SILENT, TINY, contents, interrupt

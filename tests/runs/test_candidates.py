@@ -7,9 +7,8 @@ import jax
 import numpy as np
 import pytest
 
-from reinstate.tuning import batch
-from reinstate.tuning.batch import CandidateBatch
-from reinstate.tuning.ranges import preset_candidate, rates_of
+from reinstate.runs import candidates as batch
+from reinstate.runs.candidates import CandidateBatch, preset_candidate, rates_of
 from stubbed import Program
 from tiny import SILENT, TINY
 

@@ -13,27 +13,120 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 
 import numpy as np
 
 from reinstate import devices
-from reinstate.analysis.searches import SearchDocument, Trial
+from reinstate.analysis.results import Provenance
 from reinstate.errors import UserError, require_positive
 from reinstate.figures import mpl
-from reinstate.figures.search import search_panels
+from reinstate.figures.chart import Chart, Marker, Series
+from reinstate.figures.numbers import finite
+from reinstate.figures.style import BLACK, GREY, label, palette
 from reinstate.files import check, locked, read_json, require_empty, write_document
 from reinstate.runs import size
+from reinstate.runs.candidates import (
+    Candidate,
+    CandidateBatch,
+    Ranges,
+    Scores,
+    preset_candidate,
+    rates_of,
+)
 from reinstate.runs.experiment import Experiment
 from reinstate.runs.loop import Stopped, signals
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.run import require_same
 from reinstate.settings import Settings, require_seed, to_dict
-from reinstate.tuning.batch import CandidateBatch, Scores
-from reinstate.tuning.ranges import Candidate, Ranges, preset_candidate, rates_of
 
 MOST_TRIALS = 100_000  # of all rounds
+PANELS = {  # hyper-parameter → whether it lies on a logarithmic axis, or is a choice of a few
+    "learning_rate": True,
+    "entropy_cost": True,
+    "discount": False,
+    "value_cost": False,
+}
+WIDTH = 0.5  # of the strip over which the points of one choice are spread
+
+if TYPE_CHECKING:
+    Setting = dict[str, float]
+    SearchSeconds = dict[str, float]
+else:
+
+    class Setting(TypedDict):
+        """The hyper-parameters that are searched."""
+
+        learning_rate: float
+        entropy_cost: float
+        discount: float
+        value_cost: float
+
+    class SearchSeconds(TypedDict):
+        """How long a search took."""
+
+        compile: float
+        train: float
+
+
+class Score(TypedDict):
+    """What one agent earned at one setting."""
+
+    reward: float | None  # per episode, mean over seeds; null where a seed was not finite
+    per_seed: list[float | None]
+
+
+class Trial(TypedDict):
+    """A setting that was tried. Trial 0 is the preset's own."""
+
+    number: int
+    round: int
+    setting: Setting  # by hyper-parameter
+    agents: dict[str, Score]
+
+
+class SearchDocument(Provenance):
+    """What was searched for and how, and every trial."""
+
+    preset: str
+    command: str
+    device: str
+    experiment: str
+    agent: str  # that is searched for
+    settings: dict[str, Any]
+    ranges: dict[str, Any]
+    trials_a_round: int
+    draw_seed: int
+    seconds: SearchSeconds
+    trials: list[Trial]
+
+
+def agents_of(trials: Sequence[Trial]) -> list[str]:
+    """List the agents that were trained in any trial, the one searched for first."""
+    return list(dict.fromkeys(agent for trial in trials for agent in trial["agents"]))
+
+
+def ranked(trials: Sequence[Trial], agent: str) -> list[Trial]:
+    """Sort the trials that an agent has done, the best first, failed ones last."""
+    done = [trial for trial in trials if agent in trial["agents"]]  # of equals, the first drawn
+    return sorted(done, key=lambda trial: _worth(trial["agents"][agent]), reverse=True)
+
+
+def _worth(score: Score) -> float:
+    return -math.inf if score["reward"] is None else score["reward"]
+
+
+def best_for(trials: Sequence[Trial], agent: str) -> Trial | None:
+    """Return the best trial of an agent; None where none stayed finite."""
+    best = next(iter(ranked(trials, agent)), None)
+    return best if best and best["agents"][agent]["reward"] is not None else None
+
+
+def rank_of(trials: Sequence[Trial], agent: str, number: int) -> int | None:
+    """Rank a trial among those of an agent, from 1; None where it was not trained there."""
+    numbers = [trial["number"] for trial in ranked(trials, agent)]
+    return numbers.index(number) + 1 if number in numbers else None
 
 
 @dataclass(frozen=True)
@@ -176,3 +269,46 @@ def _add_round(
         kept = [reward if math.isfinite(reward) else None for reward in per_seed]
         reward = None if None in kept else float(np.mean(per_seed))
         trial["agents"][batch.agent] = {"reward": reward, "per_seed": kept}
+
+
+def search_panels(document: SearchDocument) -> list[Chart]:
+    """Show reward against each hyper-parameter, one point per setting; preset and best are marked.
+
+    Settings that failed have no reward: they are crosses at the bottom.
+    """
+    return [_panel(document, name, logarithmic) for name, logarithmic in PANELS.items()]
+
+
+def _panel(document: SearchDocument, name: str, logarithmic: bool) -> Chart:
+    trials, agents = document["trials"], agents_of(document["trials"])
+    choices = [] if logarithmic else sorted({trial["setting"][name] for trial in trials})
+    best, leader = best_for(trials, document["agent"]), label(document["agent"])
+    chosen = [best] if best else []
+    preset = [trial for trial in trials if trial["number"] == 0]
+
+    def place(trial: Trial) -> float:
+        """Choices stand at equal distances; the points of each lie beside each other."""
+        value: float = trial["setting"][name]
+        aside = WIDTH * (trial["number"] / max(len(trials) - 1, 1) - 0.5)
+        return value if logarithmic else choices.index(value) + aside
+
+    def points(
+        text: str, colour: str, of: Sequence[Trial], agents: Sequence[str], marker: Marker = "dot"
+    ) -> Series:
+        """Gather these agents' rewards in these trials; crosses are the trials that failed."""
+        entered = [(agent, t) for agent in agents for t in of if agent in t["agents"]]
+        rewards = [(place(t), finite(t["agents"][agent].get("reward"))) for agent, t in entered]
+        known = [(x, y) for x, y in rewards if (y is None) == (marker == "cross")]
+        return Series(text, colour, [x for x, _ in known], [y for _, y in known], marker=marker)
+
+    colours = palette(agents)
+    series = [points(label(a), c, trials, [a]) for a, c in zip(agents, colours, strict=True)]
+    series += [
+        points(f"best for {leader}", BLACK, chosen, agents, "ring"),
+        points("preset", BLACK, preset, agents, "diamond"),
+        points("failed", GREY, trials, agents, "cross"),
+    ]
+    shown = [each for each in series if each.x]
+    names = [f"{choice:g}" for choice in choices]
+    looks: Any = {"categories": names, "scatter": True, "log_x": logarithmic}
+    return Chart("Search", name.replace("_", " "), "reward per episode", shown, **looks)

@@ -1,1 +1,0 @@
-"""Which hyper-parameters suit an experiment: many settings trained side by side."""
