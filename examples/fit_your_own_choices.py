@@ -183,7 +183,7 @@ except reinstate.UserError as error:
 #
 # ```
 # reinstate fit-choices choices.csv --compare
-# reinstate recover-choices like-mine --as-in choices.csv
+# reinstate fit-choices choices.csv --recover like-mine
 # reinstate evaluate two-step/epl2rl --choices agent.csv
 # reinstate fit-choices choices.csv --beside agent.csv
 # ```

@@ -17,7 +17,7 @@ from reinstate.choices.tables import COLUMNS, read_choices
 from reinstate.errors import UserError
 from reinstate.figures.choices import fitted_stay, fitted_weights
 from reinstate.figures.choices import recovery as recovery_charts
-from reinstate.runs.choice_fits import example_rows, fit_file, write_example, write_tidy
+from reinstate.runs.choice_fits import example_rows, fit_choices, write_example, write_tidy
 
 Table = Callable[..., Path]
 HEADER = ",".join(COLUMNS)
@@ -276,8 +276,8 @@ def test_lines_are_counted_through_long_files(table: Table) -> None:
 
 
 def test_files_that_are_no_tables(table: Table, tmp_path: Path) -> None:
-    assert "cannot be read" in complaint(tmp_path / "absent.csv")[0]
-    assert "absent.parquet cannot be read: no such" in complaint(tmp_path / "absent.parquet")[0]
+    assert "absent.csv does not exist" in complaint(tmp_path / "absent.csv")[0]
+    assert "absent.parquet does not exist" in complaint(tmp_path / "absent.parquet")[0]
     assert f"{tmp_path} cannot be read: it is a folder" in complaint(tmp_path)[0]
     assert "table.csv is empty" in complaint(table("", header=""))[0]
     assert "has no value" in complaint(table(""))[0]
@@ -324,7 +324,7 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.fixture
 def document(tmp_path: Path) -> Any:
     write_example(tmp_path / "example.csv")
-    return json.loads(json.dumps(fit_file(tmp_path / "example.csv"), allow_nan=False))
+    return json.loads(json.dumps(fit_choices(tmp_path / "example.csv").document, allow_nan=False))
 
 
 def test_the_example_fitted(document: Any, tmp_path: Path) -> None:
@@ -347,9 +347,9 @@ def test_the_example_fitted(document: Any, tmp_path: Path) -> None:
 def test_a_likely_mistake_is_pointed_out(table: Table, tmp_path: Path) -> None:
     turned = [[*row[:6], 1 - row[6], row[7]] for row in example_rows()]
     text = "".join(",".join(map(str, row)) + "\n" for row in turned)
-    (warning,) = fit_file(table(text + "p1,9,1,0,,0,0,x\n"), skip_bad=True)["warnings"][1:]
+    (warning,) = fit_choices(table(text + "p1,9,1,0,,0,0,x\n"), skip_bad=True)["warnings"][1:]
     assert "say so (--common 0=1)" in warning
-    assert fit_file(table(text), common={"0": "1"})["warnings"] == []
+    assert fit_choices(table(text), common={"0": "1"})["warnings"] == []
 
 
 def test_charts_show_the_document(document: Any) -> None:
@@ -368,7 +368,7 @@ def test_charts_of_the_classic_task_and_of_recovery(table: Table) -> None:
     rows = [[row[0], row[1], *row[2:3], *row[5:]] for row in example_rows() if not row[3]]
     text = "".join(",".join(map(str, row)) + "\n" for row in rows)
     header = "participant,session,episode,action,state,reward"
-    classic: Any = fit_file(table(text, header), model="learned")
+    classic: Any = fit_choices(table(text, header), "learned").document
     assert list(classic["group"]) == ["uncued"]
     assert len(fitted_weights({"": classic})) == len(fitted_stay({"": classic})) == 1
     data: Any = recovery([{"IMB": 1.0}, {"EMB": 2.0}], sessions=5)

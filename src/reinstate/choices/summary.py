@@ -1,7 +1,7 @@
-"""What a fit found, as tables of text: weights, models compared, stay probabilities."""
+"""What a fit found, as text."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from reinstate.choices.documents import ChoiceFit, ModelRow, Recovery
 from reinstate.choices.model import NAMES
@@ -15,52 +15,39 @@ SHORT = {
 }
 
 
-class TextTable(NamedTuple):
-    """A table, with columns justified to the left and to the right."""
-
-    title: str
-    left: list[str]
-    right: list[str]
-    rows: list[list[str]]
-
-    def __str__(self) -> str:
-        header, rows = [*self.left, *self.right], self.rows
-        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-        lines = [self.title]
-        for row in (header, ["-" * width for width in widths], *rows):
-            cells = [
-                cell.ljust(width) if place < len(self.left) else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            lines.append("  ".join(cells).rstrip())
-        return "\n".join(lines)
+def _table(title: str, left: list[str], right: list[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a table, with columns justified to the left and to the right."""
+    header = [*left, *right]
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = [title]
+    for row in (header, ["-" * width for width in widths], *rows):
+        cells = [
+            f"{cell:{'<' if place < len(left) else '>'}{width}}"
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
 
 
 def summary(document: ChoiceFit) -> str:
-    """Write everything for a person to read, as plain text."""
-    parts = ["\n".join(data_lines(document["data"])), *map(str, tables(document))]
-    parts += ["\n".join(f"warning: {warning}" for warning in document["warnings"])]
+    """Write everything for a person to read: weights, models compared, stay probabilities."""
+    parts = [_data(document["data"]), _weights(document)]
+    for part, models in document.get("comparison", {}).items():
+        parts.append(_comparison(part, models, document["data"]["participants"]))
+    parts += [_stay(document), "\n".join(f"warning: {text}" for text in document["warnings"])]
     return "\n\n".join(part for part in parts if part)
 
 
-def tables(document: ChoiceFit) -> Iterator[TextTable]:
-    """Make the tables that there is something to put into."""
-    yield weights_table(document)
-    for part, models in document.get("comparison", {}).items():
-        yield comparison_table(part, models, document["data"]["participants"])
-    yield stay_table(document)
-
-
-def data_lines(data: Mapping[str, Any]) -> list[str]:
+def _data(data: Mapping[str, Any]) -> str:
     """Say how much there is, and which state each action is taken to lead to."""
     things = {n: data[n] for n in ("participants", "sessions", "episodes")}
     counts = [f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in things.items()]
     led = [f"{a} → {s}" for a, s in zip(data["actions"], data["states"], strict=True)]
     played = f"{', '.join(counts)}, {data['cued']:,} of them cued"
-    return [played, f"taken as common: {', '.join(led)}"]
+    return f"{played}\ntaken as common: {', '.join(led)}"
 
 
-def weights_table(document: ChoiceFit) -> TextTable:
+def _weights(document: ChoiceFit) -> str:
     """Make one row per weight: mean over participants with its interval, and p, by part."""
     group, tested = document["group"], document["model"] != "hierarchical"
     columns = [name for part in group for name in (f"{part} [95%]", "p")[: 1 + tested]]
@@ -75,7 +62,7 @@ def weights_table(document: ChoiceFit) -> TextTable:
         title = "weights of the only participant; p of z"
     else:
         title = "mean weights over participants; p of Student's t"
-    return TextTable(title, ["weight"], columns, [row for row in rows if any(row[1:])])
+    return _table(title, ["weight"], columns, [row for row in rows if any(row[1:])])
 
 
 def _cells(document: ChoiceFit, part: str, name: str) -> tuple[str, str]:
@@ -90,29 +77,27 @@ def _cells(document: ChoiceFit, part: str, name: str) -> tuple[str, str]:
     return mean, "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
-def comparison_table(part: str, models: Sequence[ModelRow], people: int) -> TextTable:
+def _comparison(part: str, models: Sequence[ModelRow], people: int) -> str:
     """Make one row per model, the best first."""
+    each: Any = models
     if "elpd_loo" in models[0]:
-        title = f"models of {part} choices, the best first"
         right = ["elpd (LOO)", "SE", "below best", "SE", "k > 0.7"]
-        rows = [
-            [row["model"], *(f"{row[n]:.1f}" for n in _LOO), str(row["high_k"])]  # type: ignore[literal-required]
-            for row in models
+        names = ["elpd_loo", "se", "delta_elpd", "delta_se"]
+        numbers = [[*(f"{row[n]:.1f}" for n in names), str(row["high_k"])] for row in each]
+    else:
+        right, names = (
+            ["sum of AIC", "of BIC", "above best", "best for"],
+            ["aic", "bic", "delta_bic"],
+        )
+        best = [f"{row['best_for']} of {people}" for row in each]
+        numbers = [
+            [*(f"{row[n]:,.1f}" for n in names), of] for row, of in zip(each, best, strict=True)
         ]
-        return TextTable(title, ["model"], right, rows)
-    title = f"models of {part} choices, the best first"
-    rows = [
-        [row["model"], f"{row['aic']:,.1f}", f"{row['bic']:,.1f}", f"{row['delta_bic']:,.1f}",
-         f"{row['best_for']} of {people}"]
-        for row in models
-    ]  # fmt: skip
-    return TextTable(title, ["model"], ["sum of AIC", "of BIC", "above best", "best for"], rows)
+    rows = [[row["model"], *cells] for row, cells in zip(models, numbers, strict=True)]
+    return _table(f"models of {part} choices, the best first", ["model"], right, rows)
 
 
-_LOO = ("elpd_loo", "se", "delta_elpd", "delta_se")
-
-
-def stay_table(document: ChoiceFit) -> TextTable:
+def _stay(document: ChoiceFit) -> str:
     """Make one row per outcome: how often its action is chosen again, and by the model."""
     rows = []
     for panel in PANELS:
@@ -123,7 +108,7 @@ def stay_table(document: ChoiceFit) -> TextTable:
                 what = [SHORT[panel], outcome.replace("-", " ")]
                 rows.append([*what, _with_ends(own, place), model])
     left, right = ["episode", "outcome"], ["same action", "by the model"]
-    return TextTable("how often its action is chosen again", left, right, rows)
+    return _table("how often its action is chosen again", left, right, rows)
 
 
 def _with_ends(panel: Mapping[str, Any], place: int) -> str:
@@ -139,12 +124,22 @@ def _share(value: float) -> str:
     return f"{min(max(value, 0.0), 1.0):.3f}".removeprefix("0")  # an interval may leave 0 … 1
 
 
-def recovery_table(document: Recovery) -> TextTable:
-    """Make one row per weight of each part: how well it comes back."""
+def recovery_summary(document: Recovery) -> str:
+    """Write how well each weight of each part comes back."""
+    played = "{participants} agents, {sessions} × {episodes} episodes each, {cued:.0%} cued"
     rows = [
         [row["strategy"], row["part"], "" if (r := row["correlation"]) is None else f"{r:.3f}",
          f"{row['bias']:.3f}", f"{row['rmse']:.3f}", f"{row['coverage']:.0%}"]
         for row in document["weights"]
     ]  # fmt: skip
-    title = "true and recovered weights"
-    return TextTable(title, ["weight", "episodes"], ["r", "bias", "RMSE", "in 95%"], rows)
+    right = ["r", "bias", "RMSE", "in 95%"]
+    share, n = document["coverage"], document["intervals"]
+    return "\n".join(
+        [
+            f"{played}; p(common) {{p_common:.2f}}".format(**document["design"]),
+            "",
+            _table("true and recovered weights", ["weight", "episodes"], right, rows),
+            "",
+            f"{share:.1%} of {n} intervals of 95% hold the true weight",
+        ]
+    )

@@ -40,11 +40,7 @@ GROUPS = {  # verbs; each is a class in the module of its name, imported when it
         "sweep": "train and evaluate many runs, here or on a cluster",
         "tune": "search hyper-parameters, many settings at once",
     },
-    "people's choices": {
-        "fit-choices": "find strategies that explain two-step choices",
-        "example-choices": "write an example of a table for fit-choices",
-        "recover-choices": "test fit-choices on agents of known weights",
-    },
+    "people's choices": {"fit-choices": "find strategies that explain two-step choices"},
     "drawings": {"pretrain": "train the embedder of Omniglot's drawings"},
 }
 VERBS = {verb: text for group in GROUPS.values() for verb, text in group.items()}

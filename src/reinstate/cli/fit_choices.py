@@ -6,16 +6,25 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional
 
-from reinstate.choices.documents import ChoiceFit
+from reinstate.choices.columns import PARQUET
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.posterior import require_arviz
-from reinstate.choices.summary import data_lines, tables
+from reinstate.choices.simulated import RATES, Design, recovery
+from reinstate.choices.summary import recovery_summary, summary
 from reinstate.cli.shared import Flag, NewFile, Verb, shown
-from reinstate.cli.tables import print_table, say, say_next
-from reinstate.errors import UserError, require_positive
+from reinstate.cli.tables import say, say_next
+from reinstate.errors import UserError, nearest, require_positive
 from reinstate.files import require_empty, require_new
-from reinstate.runs.choice_fits import fit_beside, fit_choices, label_of
+from reinstate.runs.choice_fits import (
+    fit_beside,
+    fit_choices,
+    label_of,
+    read_design,
+    save_recovery,
+    write_example,
+)
 from reinstate.runs.progress import Reporter
+from reinstate.runs.provenance import provenance
 from reinstate.settings import require_seed
 
 Model = Literal["one-back", "learned", "hierarchical"]
@@ -53,16 +62,26 @@ class FitChoices(Verb):
       bias          the first of the two actions, always
       perseveration the previous action, whatever came of it
 
-    Try it:
+    With --recover it fits simulated agents of known weights, who play as much as is in FILE or as
+    you plan, and tells how well these are recovered.
 
-      reinstate example-choices choices.csv
+      reinstate fit-choices --example choices.csv
       reinstate fit-choices choices.csv
       reinstate fit-choices theirs.csv --columns action=choice1 reward=win --common left=pink
       reinstate fit-choices people.csv --beside agent.csv
+      reinstate fit-choices choices.csv --recover like-mine
+      reinstate fit-choices --recover small --design participants=40 sessions=1 p_common=.7
     """
 
-    file: Annotated[Path, Positional, shown("FILE")]
-    """The table; `reinstate example-choices FILE.csv` writes one."""
+    file: Annotated[Path | None, Positional, shown("FILE", "")] = None
+    """The table; --example writes one. With --recover also the folder of an earlier fit."""
+    example: NewFile = None
+    """Write an example of a table to this new .csv file, of simulated agents, and do no more."""
+    recover: Annotated[Path | None, shown("DIR", "")] = None
+    """New folder for recovery.csv, recovery.json and the figure, in place of those of a fit."""
+    design: Annotated[tuple[str, ...], shown("NAME=NUMBER …", "as in FILE")] = ()
+    """What simulated agents play, such as participants=20 sessions=30 episodes=100 p_common=0.8
+    cued=0.5, which it is without FILE. Rewards are those of the paper's task, with reversals."""
     columns: Annotated[tuple[str, ...], shown("OURS=THEIRS …", "our names")] = ()
     """Columns that have other names in the table, such as action=choice1 reward=win."""
     common: Annotated[tuple[str, ...], shown("ACTION=STATE …", "in sorted order")] = ()
@@ -82,37 +101,67 @@ class FitChoices(Verb):
     prior_sd: float = PRIOR_SD
     """Width of the weak prior that keeps weights finite where a rule has no exception."""
     seed: int = 0
-    """Where the hierarchical sampler's random numbers start."""
+    """Where random numbers start, of the hierarchical sampler and of simulated agents."""
     draws: NewFile = None
     """Also write the hierarchical model's posterior draws to this new NetCDF file, for ArviZ."""
     out: Annotated[Path | None, shown("DIR", "choice-fit/ and FILE's name")] = None
     """New folder for weights.csv, fit.json and figures."""
 
     def do(self, command: str) -> Any:
-        how: Any = {"columns": pairs("--columns", self.columns)}
-        how |= {"common": pairs("--common", self.common), "signed_rewards": self.signed_rewards}
-        how |= {"skip_bad": self.skip_bad, "prior_sd": self.prior_sd, "seed": self.seed}
         require_positive(prior_sd=self.prior_sd)
         require_seed(self.seed)
-        require_empty(self._folder, "choose another --out")
+        if self.example:
+            return self._write_example(self.example)
+        how: Any = {"columns": pairs("--columns", self.columns)}
+        how |= {"common": pairs("--common", self.common), "signed_rewards": self.signed_rewards}
+        how |= {"skip_bad": self.skip_bad}
+        if self.recover:
+            return self._recover(self.recover, how)
+        if self.file is None:
+            raise UserError("fit-choices needs FILE first (see reinstate fit-choices --help)")
+        return self._fit(self.file, how | {"prior_sd": self.prior_sd, "seed": self.seed})
+
+    def _write_example(self, path: Path) -> Any:
+        if path.suffix in PARQUET:
+            raise UserError(f"the example is a CSV file: name it {path.stem}.csv")
+        require_new(path, "--example")
+        write_example(path, self.seed)
+        return {"example": str(path)}
+
+    def _recover(self, out: Path, how: Any) -> Any:
+        require_empty(out, "choose another --recover")
+        design = read_design(self.file, **how) if self.file else Design()
+        for name, number in pairs("--design", self.design).items():
+            if name not in Design._fields:
+                raise UserError(nearest("part of a design", name, Design._fields))
+            try:
+                design = design._replace(**{name: type(getattr(Design(), name))(number)})
+            except ValueError:
+                raise UserError(f"--design: {name} is a number, not {number!r}") from None
+        options: Any = {"seed": self.seed, "model": self.model, "prior_sd": self.prior_sd}
+        with Reporter().working(f"{WORK[self.model]}: simulated agents"):
+            found = recovery(alpha=RATES[self.model], **design._asdict(), **options)
+        document: Any = {**found, "seed": self.seed, "prior_sd": self.prior_sd, **provenance()}
+        save_recovery(document, out)
+        return {**document, "out": str(out)}
+
+    def _fit(self, file: Path, how: Any) -> Any:
+        out = self.out or Path("choice-fit") / label_of(file)
+        require_empty(out, "choose another --out")
         self._check_draws()
         reporter = Reporter()
         others = {}
         for path in self.beside:  # first, since they may be at fault when FILE takes long
             with reporter.working(f"{path}: {WORK[self.model]}"):
                 others[path] = fit_beside(path, self.model, how)
-        with reporter.working(f"{self.file}: {WORK[self.model]}"):
-            found = fit_choices(self.file, self.model, compare=self.compare, **how)
+        with reporter.working(f"{file}: {WORK[self.model]}"):
+            found = fit_choices(file, self.model, compare=self.compare, **how)
         for path, other in others.items():
             found.put_beside(label_of(path), other)
-        beside = found.document.get("beside", {})
-        for name, document in {"": found.document, **beside}.items():
-            for warning in document["warnings"]:
-                reporter.note(f"warning: {name + ': ' if name else ''}{warning}")
-        found.save(self._folder)
+        found.save(out)
         if self.draws:
             found.save_draws(self.draws)
-        return {**found.document, "out": str(self._folder)}
+        return {**found.document, "out": str(out)}
 
     def _check_draws(self) -> None:
         if self.draws:
@@ -122,20 +171,22 @@ class FitChoices(Verb):
             require_arviz()  # before a minute is spent on sampling
 
     def show(self, result: Any) -> None:
-        _print_fit(result)
+        if self.example:
+            return say_next(["reinstate", "fit-choices", self.example], "fit it")
+        text = recovery_summary(result) if self.recover else summary(result)
         for label, other in result.get("beside", {}).items():
-            say(f"beside it, {label}:")
-            _print_fit(other)
+            text += f"\n\nbeside it, {label}:\n{summary(other)}"
+        for line in text.splitlines():
+            say(line)
+        if self.recover:
+            say(f"recovery.png, recovery.svg, recovery.csv and recovery.json are in {self.recover}")
+            return say_next(["reinstate", "fit-choices", "FILE"], "fit choices of your own")
         made = "weights.csv, fit.json, choice-weights.png and stay.png (and .svg)"
-        say(f"{made} are in {self._folder}")
+        say(f"{made} are in {result['out']}")
         if self.draws:
             say(f"posterior draws are in {self.draws}")
-        again = ["reinstate", "recover-choices", "recovery", "--as-in", self._folder]
+        again = ["reinstate", "fit-choices", result["out"], "--recover", "recovery"]
         say_next(again, "see how well as many choices tell weights")
-
-    @property
-    def _folder(self) -> Path:
-        return self.out or Path("choice-fit") / label_of(self.file)
 
 
 def pairs(flag: str, words: tuple[str, ...]) -> dict[str, str]:
@@ -148,10 +199,3 @@ def pairs(flag: str, words: tuple[str, ...]) -> dict[str, str]:
         if found.setdefault(name, value) != value:
             raise UserError(f"{flag} gives {name} twice: {found[name]} and {value}")
     return found
-
-
-def _print_fit(document: ChoiceFit) -> None:
-    for line in data_lines(document["data"]):
-        say(line)
-    for table in tables(document):
-        print_table(*table)

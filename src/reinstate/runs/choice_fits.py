@@ -170,20 +170,6 @@ def label_of(path: Path) -> str:
     return path.parent.name if path.name == "fit.json" else path.name
 
 
-def fit_file(
-    path: str | Path,
-    columns: Mapping[str, str] | None = None,
-    common: Mapping[str, str] | None = None,
-    model: str = "one-back",
-    skip_bad: bool = False,
-    prior_sd: float = PRIOR_SD,
-    seed: int = 0,
-) -> ChoiceFit:
-    """Fit a table of choices, and return the document alone; see `fit_choices`."""
-    how: Any = {"columns": columns, "common": common, "skip_bad": skip_bad}
-    return fit_choices(path, model, prior_sd=prior_sd, seed=seed, **how).document
-
-
 def save_fit(document: ChoiceFit, out: Path, label: str = "participants") -> None:
     """Write all the files of a fit, or none; figures also show the fits `beside` it."""
     every = {label: document, **document.get("beside", {})}
@@ -207,11 +193,11 @@ def _is_fit(path: Path) -> bool:
     return path.is_dir() or path.suffix == ".json"
 
 
-def read_design(path: str | Path) -> Design:
-    """Take the design of a table of choices, or of the folder of its fit."""
+def read_design(path: str | Path, **how: Any) -> Design:
+    """Take the design of a table of choices, read with these options, or of its fit's folder."""
     if _is_fit(Path(path)):
         return checked_design(read_fit(path)["data"].get("design"), Path(path))
-    return design_of(read_choices(path).choices)
+    return design_of(read_choices(path, **how).choices)
 
 
 def save_recovery(document: Recovery, out: Path) -> None:
