@@ -1,4 +1,4 @@
-"""Sweeps in earnest, small ones: workers are processes, runs are trained and judged."""
+"""Sweeps in earnest, small ones: jobs are processes, runs are trained and judged."""
 
 import os
 import subprocess
@@ -29,18 +29,17 @@ def paths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
 
 
-def test_workers_of_this_machine(command: Command, tmp_path: Path) -> None:
+def test_processes_of_this_machine(command: Command, tmp_path: Path) -> None:
     said = command(LINE)
     assert said.code == 0, said.err
     (run,) = (tmp_path / "out/runs").iterdir()
     assert len(Run(run).read_metrics()) == 4 and Run(run).evaluation_path.exists()
-    assert not [*tmp_path.glob("out/jobs/*.claim")]
     assert len((tmp_path / "out/sweep.csv").read_text().splitlines()) == 3
     again = command(LINE)
-    assert again.code == 0 and "1 of 1 jobs were done before" in again.err
+    assert again.code == 0 and "1 of 1 runs were done before" in again.err
 
 
-def test_workers_that_submitit_starts(tmp_path: Path) -> None:
+def test_jobs_of_submitit(tmp_path: Path) -> None:
     """In a process of its own: submitit takes hold of standard output as it is imported."""
     if not find_spec("submitit"):
         pytest.skip("submitit is not installed")
@@ -51,7 +50,7 @@ def test_workers_that_submitit_starts(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_workers_of_a_ray_cluster(
+def test_jobs_of_a_ray_cluster(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("ray")

@@ -14,9 +14,9 @@ from reinstate.cli.tables import PER_EPISODE, print_table, say
 from reinstate.errors import UserError
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.progress import Reporter
-from reinstate.sweeps.executors import Crew
+from reinstate.sweeps.engines import Engine
 from reinstate.sweeps.plan import Asked, Job, plan, read_file, read_set
-from reinstate.sweeps.sweep import sweep
+from reinstate.sweeps.sweep import Rows, sweep
 
 SHOWN = 40  # rows of the table
 OwnNames = Annotated[tuple[str, ...], shown("NAME …", "each experiment's own")]
@@ -66,7 +66,7 @@ class Sweep(Verb):
     """Seeds that one run trains side by side."""
     retries: Annotated[int | None, shown("INT", "1")] = None
     """How often a run that failed is tried again."""
-    crew: Annotated[Crew, tyro.conf.arg(name="")] = field(default_factory=Crew)
+    engine: Annotated[Engine, tyro.conf.arg(name="")] = field(default_factory=Engine)
     dry_run: Flag = False
     """List the runs, and write nothing."""
     out: Path = Path("sweep")
@@ -86,20 +86,24 @@ class Sweep(Verb):
     def do(self, command: str) -> Any:
         if self.dry_run:
             return {"runs": [_described(job) for job in plan(self.asked)]}
-        swept = sweep(self.asked, self.crew, self.out, Reporter(), command=command)
+        swept = sweep(self.asked, self.engine, self.out, Reporter())
         rows = [
-            {**_described(job), "done": o["done"], "error": o["error"], **_scores(o["result"])}
-            for job, o in ((job, swept.outcomes[job.name]) for job in swept.jobs)
+            {
+                **_described(job),
+                "done": job.name in swept.rows,
+                "error": swept.errors.get(job.name, ""),
+                **_scores(swept.rows.get(job.name)),
+            }
+            for job in swept.jobs
         ]
         result = {"runs": rows, "files": [str(path) for path in swept.files]}
-        failed = [row for row in rows if not row["done"] and row["error"]]
-        if failed and swept.files:
+        if swept.errors and swept.files:
             if not self.json:
                 self.show(result)
-            last = failed[-1]
+            name, error = [*swept.errors.items()][-1]
             raise UserError(
-                f"{len(failed)} of {len(rows)} runs failed, the last with: {last['error']}"
-                f" ({last['run']}); the same command with more --retries tries them again"
+                f"{len(swept.errors)} of {len(rows)} runs failed, the last with: {error}"
+                f" ({name}); the same command tries them again"
             )
         return result
 
@@ -132,8 +136,7 @@ def _described(job: Job) -> dict[str, Any]:
     return {**named, "options": {**job.options}, "seeds": seeds}
 
 
-def _scores(result: dict[str, Any]) -> dict[str, Any]:
-    rows = result.get("rows")
+def _scores(rows: Rows | None) -> dict[str, Any]:
     return {"reward": over_seeds([row["reward"] for row in rows])} if rows else {}
 
 

@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,9 +15,8 @@ from reinstate.files import read_bytes
 from reinstate.memory import MEMORIES
 from reinstate.runs import size
 from reinstate.runs.experiment import Experiment, find_experiment
-from reinstate.settings import Settings, recorded_settings, require_seed, to_dict
+from reinstate.settings import Settings, from_dict, recorded_settings, require_seed, to_dict
 
-MOST_RUNS = 10_000  # that sweep.json can hold
 LARGEST_FILE = 1_000_000  # bytes of a sweep's file
 LONGEST_NAME = 120  # characters of a run's name
 KIND = "memory-kind"  # a setting that has settings of its own
@@ -43,8 +42,7 @@ class Asked:
                 require_positive(**{name: value})
         if self.first_seed is not None:
             require_seed(self.first_seed, "first_seed")
-        if self.retries:
-            require_not_negative(retries=self.retries)
+        require_not_negative(retries=self.retries)
 
 
 class Job(NamedTuple):
@@ -64,32 +62,13 @@ def read_file(path: Path) -> dict[str, Any]:
         found = tomllib.loads(read_bytes(path, LARGEST_FILE).decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is no TOML file: {error}") from None
-    known = {each.name: each.type for each in fields(Asked)}
-    asked: dict[str, Any] = {}
-    for key, value in found.items():
-        name = key.replace("-", "_")
-        if name not in known:
-            raise UserError(f"{path}: {nearest('field', name, known)}")
-        asked[name] = _field(name, value, path)
-    return asked
-
-
-def _field(name: str, value: Any, path: Path) -> Any:
-    """Check a field of the file."""
-    if name == "settings":
-        if not isinstance(value, dict):
-            raise UserError(f"{path}: settings must be a table, as in [settings]")
-        return {key: _choices(key, each) for key, each in _flat(value)}
-    if name in ("experiments", "agents"):
-        names = [value] if isinstance(value, str) else value
-        if not (isinstance(names, list) and all(isinstance(each, str) for each in names)):
-            raise UserError(f'{path}: {name} must be a list of names, as in ["epl2rl", "l2rl"]')
-        return tuple(names)
-    kind = str if name == "preset" else int
-    if type(value) is not kind:
-        word = "a name" if kind is str else "a whole number"
-        raise UserError(f"{path}: {name} must be {word}, not {str(value)[:60]!r}")
-    return value
+    asked = {key.replace("-", "_"): value for key, value in found.items()}
+    if isinstance(table := asked.get("settings"), dict):
+        asked["settings"] = {
+            name: value if isinstance(value, list) else [value] for name, value in _flat(table)
+        }
+    checked = from_dict(Asked, asked, str(path))
+    return {name: getattr(checked, name) for name in asked}
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -100,13 +79,6 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield from _flat(value, f"{name}.")
         else:
             yield name, value
-
-
-def _choices(name: str, value: Any) -> tuple[Value, ...]:
-    choices = value if isinstance(value, list) else [value]
-    if not all(isinstance(each, int | float | str) for each in choices):
-        raise UserError(f"the setting {name} must be numbers, words, true or false")
-    return tuple(choices)
 
 
 def read_set(words: Sequence[str]) -> dict[str, tuple[Value, ...]]:
@@ -137,34 +109,27 @@ def plan(asked: Asked) -> list[Job]:
             "a sweep needs experiments, as in --experiments barcode-bandits water-maze;"
             " `reinstate list` has them"
         )
-    for name, choices in asked.settings.items():
-        if not choices:
-            raise UserError(f"the setting {name} has nothing to choose from: there would be no run")
     jobs: dict[str, Job] = {}  # by what makes them what they are
     for name in asked.experiments:
         for job in _of_experiment(asked, find_experiment(name)):
-            if _identity(job) in jobs:
+            what = json.dumps([job.experiment, job.agent, job.settings], sort_keys=True)
+            if what in jobs:
                 values = "".join(f", {option} {value}" for option, value in job.options.items())
                 raise UserError(
                     f"two runs would be the same ({job.experiment}, {job.agent}{values}):"
                     " name each experiment, agent and value once"
                 )
-            jobs[_identity(job)] = job
-            if len(jobs) > MOST_RUNS:
-                raise UserError(f"a sweep has {MOST_RUNS} runs at most: make several of this one")
+            jobs[what] = job
+    if not jobs:
+        raise UserError("a setting has nothing to choose from: there would be no run")
     return [*jobs.values()]
-
-
-def _identity(job: Job) -> str:
-    """Return what makes a run what it is, however it was asked for."""
-    return json.dumps([job.experiment, job.agent, job.settings], sort_keys=True)
 
 
 def _of_experiment(asked: Asked, experiment: Experiment) -> Iterator[Job]:
     agents = asked.agents or experiment.agents
     for agent, values in itertools.product(agents, itertools.product(*asked.settings.values())):
         options = dict(zip(asked.settings, values, strict=True))
-        base = settings_with(experiment, asked.preset, options)
+        base = _settings_with(experiment, asked.preset, options)
         seeds = base.seeds if asked.seeds is None else asked.seeds
         first = base.first_seed if asked.first_seed is None else asked.first_seed
         step = min(asked.seeds_per_run or seeds, seeds)
@@ -176,7 +141,7 @@ def _of_experiment(asked: Asked, experiment: Experiment) -> Iterator[Job]:
             yield Job(name, experiment.name, agent, asked.preset, options, settings)
 
 
-def settings_with(
+def _settings_with(
     experiment: Experiment, preset: str, options: Mapping[str, Value]
 ) -> Settings[Any, Any]:
     """Return a preset's settings, with some changed by the names of train's options."""

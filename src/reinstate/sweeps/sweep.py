@@ -1,91 +1,165 @@
-"""A sweep on disk: many runs, done once each, by one or many processes; then one table and page.
+"""A sweep on disk: many runs, done once each; then one table and one page.
 
-    OUT/sweep.json         the runs, by name, with all their settings
     OUT/runs/NAME/         a run, as `reinstate train` and `evaluate` leave it
-    OUT/jobs/              who has which run, and what came of it
-    OUT/logs/              what workers said
+    OUT/logs/              what the runs said
     OUT/sweep.csv, .parquet  one row per seed
     OUT/report.html        all runs on one page
 
-The same call again goes on with what is not done. Calls at the same time share the runs.
+The same call again goes on with what is not done. Calls at the same time share the runs: whoever
+holds a run's own lock does it.
 """
 
-import json
+import csv
+import io
 import time
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 from reinstate.analysis.documents import checked
-from reinstate.errors import UserError
+from reinstate.analysis.results import Scores
+from reinstate.figures.numbers import at
 from reinstate.figures.page import require_report, write_page
-from reinstate.files import InUse, locked, read_json, require_empty, write_document
-from reinstate.files import sweep as tidy
-from reinstate.runs.experiment import find_experiment
-from reinstate.runs.progress import Reporter
-from reinstate.runs.provenance import provenance, today
-from reinstate.settings import completed, differences
-from reinstate.sweeps import runs
-from reinstate.sweeps.crew import Supervisor
-from reinstate.sweeps.executors import Crew
+from reinstate.files import InUse, locked, read_json, write_atomically
+from reinstate.runs.loop import Stopped, signals
+from reinstate.runs.progress import Reporter, duration
+from reinstate.runs.run import Run
+from reinstate.sweeps.engines import Begin, Engine, Started, run_path
 from reinstate.sweeps.plan import Asked, Job, plan
-from reinstate.sweeps.queue import Outcome, Queue
-from reinstate.sweeps.table import table_of, write_table
 
-FILE = "sweep.json"
-OURS = "hold a sweep of this program", "choose another --out"
-PATIENCE = 10.0  # seconds for others who are about to write the same
+PAUSE = 0.1  # seconds between looks at the runs under way
 MOST_ON_PAGE = 24  # runs of an experiment: more cannot be told apart in a chart
+MEASURED = ("seed", "reward", "regret", "steps", "seconds")
 
-
-class SweepJob(TypedDict):
-    """A run, in sweep.json."""
-
-    name: str
-    experiment: str
-    agent: str
-    preset: str
-    options: dict[str, Any]
-    settings: dict[str, Any]
-
-
-class SweepDocument(TypedDict):
-    """What sweep.json holds."""
-
-    jobs: list[SweepJob]
+Rows = list[dict[str, Any]]
 
 
 class Swept(NamedTuple):
     """What came of a sweep."""
 
     jobs: list[Job]
-    outcomes: dict[str, Outcome]
+    rows: dict[str, Rows]  # one per seed, by the names of the runs that are done
+    errors: dict[str, str]  # by the names of those that failed, the last time each
     files: list[Path]  # nothing, while others are at it
 
 
-def sweep(asked: Asked, crew: Crew, out: Path, reporter: Reporter, *, command: str) -> Swept:
+def sweep(asked: Asked, engine: Engine, out: Path, reporter: Reporter) -> Swept:
     """Do all runs of a sweep that are not done, and nobody else is at; then gather all."""
-    crew.require_installed()
+    engine.require_installed()
     jobs = plan(asked)
     require_report(out / "report.html")
-    _claim_folder(out, jobs, command)
-    queue = Queue(out, [job.name for job in jobs], asked.retries)
-    Supervisor(queue, runs.MODULE, out, crew).run(reporter)
-    outcomes = queue.outcomes()
-    files = [] if queue.due() else gather(jobs, outcomes, out, reporter)
-    return Swept(jobs, outcomes, files)
+    folder = out.absolute()  # a cluster's machine starts elsewhere
+    handed = Handed(
+        [job for job in jobs if not is_done(job, folder)], engine, asked.retries, folder, reporter
+    )
+    if handed.total < len(jobs):
+        reporter.note(f"{len(jobs) - handed.total} of {len(jobs)} runs were done before")
+    handed.see_through()
+    rows = {job.name: rows_of(job, out) for job in jobs if is_done(job, out)}
+    errors = {name: error for name, error in handed.errors.items() if name not in rows}
+    complete = len(rows) + len(errors) == len(jobs)
+    files = gather(jobs, rows, errors, out, reporter) if complete else []
+    return Swept(jobs, rows, errors, files)
+
+
+def is_done(job: Job, folder: Path) -> bool:
+    """Whether a run was trained and judged."""
+    return Run(run_path(job, folder)).evaluation_path.exists()
+
+
+class Handed:
+    """Jobs that are handed over, as many at once as asked for."""
+
+    def __init__(
+        self, jobs: Sequence[Job], engine: Engine, retries: int, folder: Path, reporter: Reporter
+    ) -> None:
+        self.waiting, self.working = deque(jobs), dict[str, tuple[Job, Started]]()
+        self.engine, self.retries, self.folder, self.reporter = engine, retries, folder, reporter
+        self.failures, self.errors = Counter[str](), dict[str, str]()
+        self.total, self.done, self.began = len(jobs), 0, time.monotonic()
+
+    def see_through(self) -> None:
+        """See all jobs to their ends; those that others are at are left to them.
+
+        A signal stops the runs, each after the epoch it is in, and raises `Stopped`.
+        """
+        begin = self.engine.start(self.folder)
+        with signals(self.reporter) as stop:
+            try:
+                while (self.waiting or self.working) and not stop:
+                    self._fill(begin)
+                    time.sleep(PAUSE)
+                    self._look()
+            finally:
+                self._stop()
+        if stop:
+            so_far = f"{self.done} of {self.total} runs done"
+            raise Stopped(f"stopped with {so_far}: the same command continues")
+
+    def _fill(self, begin: Begin) -> None:
+        while self.waiting and len(self.working) < self.engine.workers:
+            job = self.waiting.popleft()
+            if _is_free(job, self.folder):
+                self.working[job.name] = job, begin(job, self.folder)
+
+    def _look(self) -> None:
+        """Tell of those that ended; one that failed is tried again, after all others."""
+        for job, started in [*self.working.values()]:
+            if (error := started.ended()) is None:
+                continue
+            del self.working[job.name]
+            if is_done(job, self.folder):
+                self.done += 1
+                self.errors.pop(job.name, None)
+                pace = (time.monotonic() - self.began) / self.done
+                left = duration(pace * (self.total - self.done))
+                said = f"done; {self.done} of {self.total} runs done, {left} left"
+            elif error:
+                self.errors[job.name] = error
+                self.failures[job.name] += 1
+                if self.failures[job.name] <= self.retries:
+                    self.waiting.append(job)
+                said = f"failed: {error}"
+            else:
+                said = "somebody else is at it"
+            self.reporter.note(f"{job.name}: {said}")
+
+    def _stop(self) -> None:
+        """Stop what goes on, and wait for it; whoever cannot wait gives a second signal."""
+        try:
+            for _, started in self.working.values():
+                started.stop()
+            while any(started.ended() is None for _, started in self.working.values()):
+                time.sleep(PAUSE)
+        except KeyboardInterrupt:
+            for _, started in self.working.values():
+                started.stop()
+            raise
+
+
+def _is_free(job: Job, folder: Path) -> bool:
+    """Whether a run is not done, and nobody is at it."""
+    try:
+        with locked(run_path(job, folder)):
+            return not is_done(job, folder)
+    except InUse:
+        return False
 
 
 def gather(
-    jobs: Sequence[Job], outcomes: Mapping[str, Outcome], out: Path, reporter: Reporter
+    jobs: Sequence[Job],
+    rows: Mapping[str, Rows],
+    errors: Mapping[str, str],
+    out: Path,
+    reporter: Reporter,
 ) -> list[Path]:
     """Write one table and one page of all runs."""
-    tidy(out / "jobs")
-    files = write_table(table_of(jobs, outcomes), out / "sweep")
+    files = write_table(table_of(jobs, rows, errors), out / "sweep")
     shown: dict[str, list[Path]] = {}
     for job in jobs:
-        if outcomes[job.name]["done"]:
-            shown.setdefault(job.experiment, []).append(out / "runs" / job.name)
+        if job.name in rows:
+            shown.setdefault(job.experiment, []).append(run_path(job, out))
     if len(all_shown := [path for each in shown.values() for path in each[:MOST_ON_PAGE]]):
         with reporter.working("one page of all runs"):
             write_page(all_shown, out / "report.html")
@@ -96,46 +170,82 @@ def gather(
     return files
 
 
-def read_jobs(folder: Path) -> list[Job]:
-    """Read the runs of the sweep in a folder."""
-    path = folder / FILE
-    found = checked(SweepDocument, read_json(path), path, *OURS)
-    return [Job(**{name: job[name] for name in Job._fields}) for job in found["jobs"]]  # type: ignore[literal-required]
+def rows_of(job: Job, out: Path) -> Rows:
+    """Return one row per seed of a run that is done: what it earned, and what that took."""
+    run = Run(run_path(job, out))
+    scores = checked(Scores, read_json(run.evaluation_path), run.evaluation_path)
+    first, count = job.settings["first_seed"], job.settings["seeds"]
+    rewards: Any = scores["reward"]["per_seed"]
+    regrets: list[float] | list[None] = regret_per_seed(scores) or [None] * count
+    metrics = run.read_metrics()
+    seconds, steps = sum(row["seconds"] for row in metrics), metrics[-1]["steps"] // count
+    return [
+        {
+            "seed": first + n,
+            "reward": rewards[n],
+            "regret": regrets[n],
+            "steps": steps,
+            "seconds": seconds / count,
+        }
+        for n in range(count)
+    ]
 
 
-def _claim_folder(out: Path, jobs: Sequence[Job], command: str) -> None:
-    """Write down whose folder this is, or make sure that it is of the same sweep."""
-    if not (out / FILE).exists():
-        began = time.monotonic()
-        while True:
-            try:
-                with locked(out):
-                    return _create(out, jobs, command)
-            except InUse:  # by somebody who does the same, most likely
-                if time.monotonic() - began > PATIENCE:
-                    raise
-                time.sleep(0.1)
-    _require_same(out, read_jobs(out), jobs)
+def regret_per_seed(scores: Scores) -> list[float] | None:
+    """Return each seed's expected regret per episode, over all exposures; None if it has none."""
+    episodes = at(scores, "by_exposure", "episodes")
+    by_seed = at(scores, "by_exposure", "regret", "per_seed")
+    if not (isinstance(episodes, list) and isinstance(by_seed, list)):
+        return None
+    if any(each is None for row in by_seed for each in row):
+        return None
+    total = sum(episodes)
+    return [sum(n * x for n, x in zip(episodes, row, strict=True)) / total for row in by_seed]
 
 
-def _create(out: Path, jobs: Sequence[Job], command: str) -> None:
-    if (out / FILE).exists():
-        return _require_same(out, read_jobs(out), jobs)
-    require_empty(out, "it holds no sweep; choose another --out")
-    made = {"date": today(), "command": command, **provenance()}
-    write_document(out / FILE, {"format": 1, **made, "jobs": [job._asdict() for job in jobs]})
+def table_of(jobs: Sequence[Job], rows: Mapping[str, Rows], errors: Mapping[str, str]) -> Rows:
+    """Put all runs into one table; those not done have a row each, without numbers."""
+    options = list(dict.fromkeys(name for job in jobs for name in job.options))
+    table = []
+    for job in jobs:
+        known: dict[str, Any] = {"run": job.name, "experiment": job.experiment, "agent": job.agent}
+        known |= {"preset": job.preset, **{name: job.options.get(name) for name in options}}
+        for row in rows.get(job.name, [{}]):
+            numbers = {name: row.get(name) for name in MEASURED}
+            table.append({**known, **numbers, "error": errors.get(job.name)})
+    return table
 
 
-def _require_same(out: Path, old: Sequence[Job], new: Sequence[Job]) -> None:
-    """Refuse another sweep in the same folder."""
-    before, now = {job.name: job for job in old}, {job.name: job for job in new}
-    for name in dict.fromkeys([*before, *now]):
-        if name not in now or name not in before:
-            which = "is not part of this one" if name in before else "is not part of that one"
-            raise UserError(f"{out} holds another sweep ({name} {which}): choose another --out")
-        world = find_experiment(before[name].experiment).world
-        known = completed(world, before[name].settings)
-        if changed := differences(known, json.loads(json.dumps(now[name].settings))):
-            raise UserError(
-                f"{out} holds another sweep ({name}: {'; '.join(changed)}): choose another --out"
-            )
+def write_table(rows: Rows, stem: Path) -> list[Path]:
+    """Write the table; return its files."""
+    files = [stem.with_suffix(".csv")]
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_atomically(files[0], text.getvalue().encode())
+    if (content := _parquet(rows)) is not None:
+        files.append(stem.with_suffix(".parquet"))
+        write_atomically(files[1], content)
+    return files
+
+
+def _parquet(rows: Rows) -> bytes | None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        return None
+    columns = {name: _of_one_kind([row[name] for row in rows]) for name in rows[0]}
+    buffer = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns), buffer)
+    return buffer.getvalue()
+
+
+def _of_one_kind(values: list[Any]) -> list[Any]:
+    """Make a column's values of one kind: 1 and 0.5 are numbers, 1 and "adam" are words."""
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) < 2:
+        return values
+    kind: Any = float if kinds == {int, float} else str
+    return [None if value is None else kind(value) for value in values]

@@ -1,0 +1,242 @@
+"""Who does the runs of a sweep: processes of this machine, submitit (Slurm), or Ray.
+
+All do the same job, `do_run`; what differs is where. Here each run is a process of its own, so that
+one that brings its process down brings down nothing else.
+"""
+
+import json
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol
+
+from tyro.conf import arg
+
+from reinstate import devices
+from reinstate.errors import (
+    UserError,
+    one_line,
+    require_choices,
+    require_not_negative,
+    require_positive,
+)
+from reinstate.files import InUse, locked, write_document
+from reinstate.runs import compile_cache
+from reinstate.runs.experiment import find_experiment
+from reinstate.runs.judge import Evaluator
+from reinstate.runs.progress import Reporter
+from reinstate.runs.run import start_run
+from reinstate.runs.training import train
+from reinstate.settings import recorded_settings
+from reinstate.sweeps.plan import Job
+
+LAST_BYTES = 4000  # of a log, in which its last line is looked for
+STOPPED = 130  # exit status of a run that was told to stop
+OWN = arg(help_behavior_hint="(default: the cluster's own)")
+
+
+def run_path(job: Job, folder: Path) -> Path:
+    """Return the folder of a job's run."""
+    return folder / "runs" / job.name
+
+
+def do_run(job: Job, folder: Path) -> None:
+    """Train a run, from its last checkpoint if there is one, and judge it.
+
+    What another process is at, or has done, is left as it is.
+    """
+    devices.divide_cpu()
+    compile_cache.enable()
+    experiment, reporter = find_experiment(job.experiment), Reporter()
+    settings = recorded_settings(experiment.world, job.settings)
+    try:
+        with locked(run_path(job, folder)):
+            run = start_run(experiment, job.agent, settings, run_path(job, folder), resume=True)
+            if not run.evaluation_path.exists():
+                trained = train(job.agent, settings, run, reporter)
+                verdict = Evaluator(experiment, job.agent, settings).judge_run(run, trained.state)
+                write_document(run.evaluation_path, {**verdict})
+    except InUse as error:
+        reporter.note(one_line(error))
+
+
+class Started(Protocol):
+    """A run that was handed over."""
+
+    def ended(self) -> str | None:
+        """Return None while it goes on, then what went wrong, or nothing."""
+
+    def stop(self) -> None:
+        """Tell it to stop after its epoch; told a second time, it stops at once."""
+
+
+Begin = Callable[[Job, Path], Started]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Who does the runs, and how many at once."""
+
+    executor: Literal["local", "submitit", "ray"] = "local"
+    """Who does the runs: this machine; submitit, for Slurm; or the Ray cluster at RAY_ADDRESS."""
+    workers: int = 1
+    """Runs at once. One uses all cores of its machine, or the GPU that it is given."""
+    partition: Annotated[str, OWN] = ""
+    """Slurm's partition, with submitit."""
+    timeout_min: int = 240
+    """Minutes that a run may take, with submitit; then it is queued again, and continues."""
+    cpus: Annotated[int, OWN] = 0
+    """Cores for each run, with submitit or Ray."""
+    gpus: Annotated[int, OWN] = 0
+    """GPUs for each run, with submitit or Ray."""
+
+    def __post_init__(self) -> None:
+        require_choices(self)
+        require_positive(workers=self.workers, timeout_min=self.timeout_min)
+        require_not_negative(cpus=self.cpus, gpus=self.gpus)
+
+    def require_installed(self) -> None:
+        """Refuse an executor that is not installed, before anything is written."""
+        names = {"submitit": ("submitit", "AutoExecutor", "slurm"), "ray": ("ray", "init", "ray")}
+        if self.executor in names:
+            name, needed, extra = names[self.executor]
+            try:  # a folder of this name is a module too, but an empty one
+                found = hasattr(import_module(name), needed)
+            except ImportError:
+                found = False
+            if not found:
+                fix = f"pip install 'reinstate[{extra}]'"
+                raise UserError(f"--executor {name} needs the package {name}: {fix}")
+
+    def start(self, folder: Path) -> Begin:
+        """Return what begins a job of the sweep in a folder."""
+        if self.executor == "submitit":
+            return self._submitit(folder)
+        return self._ray() if self.executor == "ray" else Local
+
+    def _submitit(self, folder: Path) -> Begin:
+        """Submit jobs to Slurm; where there is none, submitit does them here."""
+        import submitit
+
+        executor = submitit.AutoExecutor(folder=folder / "submitit")
+        asked: dict[str, Any] = {"timeout_min": self.timeout_min, "name": "reinstate"}
+        known = {"slurm_partition": self.partition, "cpus_per_task": self.cpus}
+        known["gpus_per_node"] = self.gpus
+        executor.update_parameters(**asked, **{n: v for n, v in known.items() if v})
+
+        def begin(job: Job, folder: Path) -> Started:
+            handed = executor.submit(Submitted(), job, folder)
+            return Remote(handed.done, handed.result, lambda: handed.cancel(check=False))
+
+        return begin
+
+    def _ray(self) -> Begin:
+        """Hand jobs to a Ray cluster: that of RAY_ADDRESS, one on this machine, or a new one."""
+        import ray
+
+        if not ray.is_initialized():
+            with warnings.catch_warnings():  # of JAX: what Ray forks executes another program
+                warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
+                ray.init(log_to_driver=False, include_dashboard=False)
+        asked = {"num_cpus": self.cpus, "num_gpus": self.gpus}
+        asked = {name: number for name, number in asked.items() if number}
+        task = ray.remote(do_run).options(max_retries=0, **asked)
+
+        def begin(job: Job, folder: Path) -> Started:
+            handed = task.remote(job, folder)
+            return Remote(
+                lambda: bool(ray.wait([handed], timeout=0)[0]),
+                lambda: ray.get(handed),
+                lambda: ray.cancel(handed),
+            )
+
+        return begin
+
+
+class Local:
+    """A run in a process of this machine, in a session of its own: Ctrl-C is for who started it."""
+
+    def __init__(self, job: Job, folder: Path) -> None:
+        self.log = folder / "logs" / f"{job.name}.log"
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "reinstate.sweeps.engines", str(folder)],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        assert self.process.stdin
+        with suppress(BrokenPipeError), self.process.stdin as given:  # it may have died at once
+            given.write(json.dumps(job).encode())
+
+    def ended(self) -> str | None:
+        code = self.process.poll()
+        if not code:
+            return None if code is None else ""
+        said = last_line(self.log.read_bytes()[-LAST_BYTES:].decode("utf-8", "replace"))
+        if code == 2:
+            return said.removeprefix("reinstate: ")
+        return f"its process ended with status {code} ({said})"
+
+    def stop(self) -> None:
+        self.process.terminate()
+
+
+class Remote:
+    """A run on a cluster, by the three calls that it answers."""
+
+    def __init__(
+        self, done: Callable[[], bool], result: Callable[[], Any], stop: Callable[[], Any]
+    ) -> None:
+        self._done, self._result, self.stop = done, result, stop
+
+    def ended(self) -> str | None:
+        if not self._done():
+            return None
+        try:
+            self._result()
+        except Exception as error:  # submitit's or Ray's: with the whole traceback in its text
+            return last_line(str(error)) or type(error).__name__
+        return ""
+
+
+class Submitted:
+    """`do_run`, queued again when its time is up, as submitit wants that said."""
+
+    def __call__(self, job: Job, folder: Path) -> None:
+        do_run(job, folder)
+
+    def checkpoint(self, job: Job, folder: Path) -> Any:
+        import submitit
+
+        return submitit.helpers.DelayedSubmission(self, job, folder)
+
+
+def last_line(text: str) -> str:
+    """Return the last line of a log or of a traceback that says anything."""
+    return one_line(next((line for line in reversed(text.split("\n")) if line.strip()), ""))
+
+
+def main() -> int:
+    """Do the run that standard input describes, in the sweep of the folder named."""
+    job = Job(*json.load(sys.stdin))
+    try:
+        do_run(job, Path(sys.argv[1]))
+    except KeyboardInterrupt as stop:
+        print(stop, file=sys.stderr)
+        return STOPPED
+    except (UserError, OSError) as error:
+        print(f"reinstate: {one_line(error)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
