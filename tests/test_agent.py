@@ -265,7 +265,7 @@ def test_an_unknown_name_offers_the_nearest(typo: str, meant: str) -> None:
 
 
 def test_a_name_like_no_other_lists_the_known() -> None:
-    with pytest.raises(UserError, match="known: l2rl, l2rl-context, epl2rl, epl2rl-recog"):
+    with pytest.raises(UserError, match="unknown agent 'xyz': known: see `reinstate list`"):
         make("xyz")
 
 

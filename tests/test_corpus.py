@@ -224,7 +224,7 @@ def test_settings_are_told_in_a_few_words(tmp_path: Path) -> None:
     asked = changed(to_dict(TINY), "task/process", "bag" + "é" * LONG)
     config = {"experiment": "barcode-bandits", "agent": "l2rl", "settings": asked}
     write_json(tmp_path / "config.json", {"config": config})
-    assert len(refusal(lambda: open_run(tmp_path))) < 400
+    assert "settings.task.process" in refusal(lambda: open_run(tmp_path))
 
 
 # Files

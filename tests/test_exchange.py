@@ -40,5 +40,5 @@ def test_what_is_no_cell_is_refused(tmp_path: Path) -> None:
         load_cell(path)
     for order in ORDERS.values():
         write_arrays(path, {**arrays, "bias": np.zeros(18)}, {FORMAT: order})
-        with pytest.raises(UserError, match="make no cell of"):
+        with pytest.raises(UserError, match="make no cell"):
             load_cell(path)

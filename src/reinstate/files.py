@@ -193,7 +193,7 @@ def convert(kind: Any, value: Any, where: str = "") -> Any:
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at `$")
         name = f"{where}{place.rstrip('`')}".lstrip(".") or "it"
-        raise UserError(f"{name}: {problem.replace('`', '')}") from None
+        raise UserError(f"{name}: {one_line(problem.replace('`', ''))}") from None
     except RecursionError:
         raise UserError(f"{where or 'it'} is nested too deep") from None
 

@@ -15,7 +15,6 @@ from reinstate.runs.experiment import regret_columns
 from reinstate.runs.reproduce import reproduce
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import OmniglotBandits
-from reinstate_paper import omniglot_bandits
 from reinstate_paper.omniglot_bandits import OMNIGLOT_BANDITS, checks
 from tiny import SILENT
 from tiny import TINY as BARCODES
@@ -170,6 +169,6 @@ def test_algorithms_are_told_the_class(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(words)
         return {}
 
-    monkeypatch.setattr(omniglot_bandits, "play_all", listen)
+    monkeypatch.setattr("reinstate.baselines.algorithms.play_all", listen)
     assert OMNIGLOT_BANDITS.baselines(TINY) == {}
     assert asked == [(TINY.task.with_barcodes(), TINY.evaluation, range(2))]
