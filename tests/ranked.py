@@ -35,8 +35,8 @@ def start(
     for number in range(count):
         here = folder / str(number)
         here.mkdir(parents=True, exist_ok=True)
-        where = f"--distributed --coordinator {address} --num-processes {count}"
-        line = [*LINE.split(), *where.split(), "--process-id", str(number), "--out", "run", *words]
+        where = ["--distributed", f"{address},{number},{count}"]
+        line = [*LINE.split(), *where, "--out", "run", *words]
         more = (own or {}).get(number, ())
         found.append(
             subprocess.Popen(
@@ -60,7 +60,7 @@ def wait(processes: Sequence[subprocess.Popen[str]], seconds: float = 120) -> li
         try:
             out, err = each.communicate(timeout=max(ends - time.monotonic(), 0.1))
         except subprocess.TimeoutExpired:
-            os.killpg(each.pid, signal.SIGKILL)  # its child as well, which may be stopped
+            os.killpg(each.pid, signal.SIGKILL)
             out, err = each.communicate()
         found.append(Ended(each.returncode, out, err))
     return found

@@ -23,7 +23,7 @@ VARIABLE = r"\$(?:\{[^}]+\}|\w+)"
 def commands_of(text: str) -> list[list[str]]:
     """The words of every command of ours; what a shell would put in is 1, or 1 of 2 processes."""
     joined = re.sub(r"\\\n\s*", " ", text)
-    counted = re.sub(rf'(--num-processes "){VARIABLE}', r"\g<1>2", joined)
+    counted = re.sub(rf'(--distributed "[^"]*,){VARIABLE}"', r'\g<1>2"', joined)
     filled = re.sub(VARIABLE, "1", counted)
     return [shlex.split(line) for line in COMMAND.findall(filled)]
 
@@ -60,8 +60,8 @@ def test_documents_parse() -> None:
     (jobs,) = train["spec"]["replicatedJobs"]
     first = f"{train['metadata']['name']}-{jobs['name']}-0-0.{train['metadata']['name']}:"
     words = jobs["template"]["spec"]["template"]["spec"]["containers"][0]["args"][0]
-    assert f"--coordinator {first}" in words
-    assert f"--num-processes {jobs['template']['spec']['completions']} " in words
+    count = jobs["template"]["spec"]["completions"]
+    assert re.search(rf'--distributed "{first}\d+,\$JOB_COMPLETION_INDEX,{count}"', words)
     subprocess.run(["bash", "-n", "-c", sky["setup"] + sky["run"]], check=True)
 
 

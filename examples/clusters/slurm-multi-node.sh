@@ -15,5 +15,5 @@ set -euo pipefail
 
 source .venv/bin/activate
 # Which node is the first, and which process is which, Slurm tells JAX.
-srun reinstate train barcode-bandits --preset paper --agent epl2rl --distributed \
+srun reinstate train barcode-bandits --preset paper --agent epl2rl --distributed auto \
   --resume --out runs/wide

@@ -20,8 +20,8 @@ case "${1:-}" in
     ;;
   train)
     for number in "${!hosts[@]}"; do
-      on "${hosts[number]}" reinstate train barcode-bandits --agent epl2rl --distributed \
-        --coordinator "${hosts[0]}:29500" --num-processes "${#hosts[@]}" --process-id "$number" \
+      on "${hosts[number]}" reinstate train barcode-bandits --agent epl2rl \
+        --distributed "${hosts[0]}:29500,$number,${#hosts[@]}" \
         --resume --out runs/wide &
     done
     ;;

@@ -1,6 +1,5 @@
 """Several processes train as one, stop as one, and end as one; here on one machine, by Gloo."""
 
-import os
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +12,6 @@ from safetensors.numpy import load_file
 from bits import leftovers
 from ranked import Ended, start, until, wait
 from reinstate.files import read_json
-from reinstate.runs import guard
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Bar
 from reinstate.runs.run import Run
@@ -21,13 +19,9 @@ from reinstate.runs.training import train
 from spoken import Command
 from tiny import SILENT, TINY, interrupt, new_run
 
-if not hasattr(os, "fork"):
-    pytest.skip("needs fork", allow_module_level=True)
-
 EPOCHS = 100_000  # more than anybody waits for
 LONG = replace(TINY, learner=replace(TINY.learner, epochs=EPOCHS))
 WORDS = ("--learner.epochs", str(EPOCHS), "--keep-checkpoints", "0")
-AGAIN = "; what was saved is not lost: start all processes again with --resume"
 
 
 @pytest.fixture
@@ -64,9 +58,9 @@ def test_processes_stop_and_end_together_and_compute_what_one_does(
     processes[1].send_signal(signal.SIGTERM)
     first, second = wait(processes)
     done = [*run.checkpoints()][-1]
-    assert (first.status, second) == (130, Ended(130, "", "")), first
+    assert (first.status, second.status) == (130, 130), first
     assert last_line(first) == f"epl2rl stopped after epoch {done} of {EPOCHS}: --resume continues"
-    assert first.out == ""  # where Gloo would write
+    assert first.out == second.out == ""  # where Gloo would write
     assert len(run.read_metrics()) == done
     assert read_json(run.path / "config.json")["device"] == "cpu × 4, lanes over 2, 2 processes"
 
@@ -82,12 +76,8 @@ def test_processes_stop_and_end_together_and_compute_what_one_does(
     until(run, done + 3)
     processes[2].kill()
     ended = wait(processes)
-    assert ended[0].status in (2, guard.LOST) and ended[2].status == -signal.SIGKILL, ended
-    assert ended[1].status in (2, guard.LOST), ended
-    # Gloo notices first, or heartbeats do.
-    lines = ("lost contact with one of 3 processes", "one of the processes has died or hangs")
-    assert last_line(ended[0]) in [f"{line}{AGAIN}" for line in lines], ended
-    assert [each.err for each in ended[1:]] == ["", ""]
+    assert all(each.status not in (0, 130) for each in ended), ended
+    assert "lost contact with another process" in ended[0].err  # Gloo notices, sooner than JAX
     assert not any((tmp_path / str(number) / "run").exists() for number in (1, 2))
     assert leftovers(tmp_path) == []
     before = [*run.checkpoints()][-1]
@@ -96,45 +86,16 @@ def test_processes_stop_and_end_together_and_compute_what_one_does(
 
 
 def test_processes_that_differ_end_with_one_line(tmp_path: Path) -> None:
-    ended = wait(start(tmp_path, 2, own={1: ["--learner.discount", "0.5", "--num-processes", "3"]}))
+    ended = wait(start(tmp_path, 2, own={1: ["--learner.discount", "0.5"]}))
     assert [each.status for each in ended] == [2, 2]
     assert last_line(ended[0]) == (
-        "process 1 differs from process 0 (num_processes: 2 → 3;"
-        " settings.learner.discount: 0.7 → 0.5): give all processes the same program and the same"
-        " options"
+        "process 1 differs from process 0 (settings.learner.discount: 0.7 → 0.5): give all"
+        " processes the same program and the same options"
     )
-    assert ended[0].out + ended[1].out + ended[1].err == ""
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        ("--coordinator a:1", "--coordinator needs --distributed"),
-        ("--distributed --process-id 0", "--coordinator, --num-processes and --process-id go"),
-        ("--coordinator a", "--coordinator must be HOST:PORT, not 'a'"),
-        ("--coordinator a:0", "--coordinator must be HOST:PORT, not 'a:0'"),
-        ("--num-processes 0", "num_processes must be positive, not 0"),
-        ("--process-id 2", "process_id must lie between 0 and 1, not 2"),
-    ],
-)
-def test_an_address_that_cannot_be(words: str, complaint: str, command: Command) -> None:
-    whole = "--distributed --coordinator a:1 --num-processes 2 --process-id 0"
-    line = words if "distributed" in words or "needs" in complaint else f"{whole} {words}"
-    found = command(f"train barcode-bandits {line}")
-    assert found.code == 2 and found.err.startswith(f"reinstate: {complaint}"), found
-
-
-@pytest.mark.parametrize(
-    ("number", "noise", "line"),
-    [
-        (signal.SIGABRT, "\nprocess 0\n1 stopped sending heartbeats", "one of the processes has"),
-        (signal.SIGABRT, "\nprocess 1\n2 stopped sending heartbeats", ""),  # process 0 says it
-        (signal.SIGABRT, "\nprocess 1\nJAX distributed service", "process 0 is gone"),
-        (signal.SIGABRT, "JAX distributed service", guard.NOT_MET),
-        (signal.SIGKILL, "\nprocess 1\n", "this process was ended by SIGKILL"),
-    ],
-)
-def test_what_is_said_of_a_process_that_was_ended(number: int, noise: str, line: str) -> None:
-    found = guard._explain(number, noise)
-    assert found.startswith(line) and bool(found) == bool(line)
+@pytest.mark.parametrize("where", ["a:1", ":1,0,2", "a:x,0,2", "a:1,2,2", "a:1,-1,2"])
+def test_an_address_that_cannot_be(where: str, command: Command) -> None:
+    found = command(f"train barcode-bandits --distributed {where}")
+    assert found.code == 2 and "--distributed takes `auto`, or HOST:PORT" in found.err

@@ -10,7 +10,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -72,31 +72,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # notebooks and tests put others in their place
             stream.reconfigure(errors="replace")  # a code page may lack γ or →
-    return _status(lambda: _main(arguments))
-
-
-def _main(arguments: list[str]) -> int:
-    if arguments == ["--version"]:
-        print(_version())
-        return 0
-    options = parse(arguments)
-
-    def do() -> int:
-        result = options.do(shlex.join(["reinstate", *arguments]))
-        print(json.dumps(result)) if options.json else options.show(result)
-        return 0
-
-    if not getattr(options, "distributed", False):
-        return do()
-    from reinstate.runs.guard import guarded
-
-    return guarded(lambda: _status(do))
-
-
-def _status(work: Callable[[], int]) -> int:
-    """Do work; put what goes wrong on one line, and return the exit status."""
     try:
-        status = work()
+        status = _main(arguments)
         sys.stdout.flush()
         return status
     except SystemExit as stop:  # help was shown
@@ -115,6 +92,16 @@ def _status(work: Callable[[], int]) -> int:
             raise  # a mistake of ours, which its traceback tells
         _complain(advice)
         return 2
+
+
+def _main(arguments: list[str]) -> int:
+    if arguments == ["--version"]:
+        print(_version())
+        return 0
+    options = parse(arguments)
+    result = options.do(shlex.join(["reinstate", *arguments]))
+    print(json.dumps(result)) if options.json else options.show(result)
+    return 0
 
 
 def _complain(message: object) -> None:

@@ -52,7 +52,7 @@ class Work(ABC, Generic[S, M]):
     def record(self, epoch: int, metrics: M, seconds: float) -> str:
         """Keep what the epoch brought; return it in words, for the progress bar."""
 
-    def agree(self, epoch: int, stopping: bool) -> bool:
+    def agree(self, stopping: bool) -> bool:
         """Tell whether to stop after an epoch; `stopping` is what this process was asked."""
         return stopping
 
@@ -84,7 +84,7 @@ def run_epochs(
             state = new
             bar.update(epoch, work.record(epoch, metrics, seconds))
             # Asked once: a signal from here on waits for the next epoch.
-            stopping = work.agree(epoch, bool(stop))
+            stopping = work.agree(bool(stop))
             work.save(epoch, state, stopping)
             if stopping and epoch < work.epochs:
                 raise work.stopped(epoch)
@@ -137,12 +137,12 @@ class RunWork(Work[S, M]):
         with signals(self.reporter) as stop, closing(self.sinks):
             self.state, seconds = run_epochs(self, self.state, self.done, self.reporter, stop)
             self.done = self.epochs
-            if self.agree(self.epochs + 1, bool(stop)):
+            if self.agree(bool(stop)):
                 raise self.stopped(self.epochs)
         return seconds
 
-    def agree(self, epoch: int, stopping: bool) -> bool:
-        return self.ranks.agree(epoch, stopping)
+    def agree(self, stopping: bool) -> bool:
+        return self.ranks.agree(stopping)
 
     def check(self, epoch: int, metrics: M, new: S, before: S) -> None:
         broken = self.broken(metrics, new, before)

@@ -11,7 +11,6 @@ RUN/evaluation.json                    frozen weights, judged
 import io
 import json
 import math
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -150,30 +149,6 @@ class Run:
     def save_weights(self, params: Any, epoch: int, dtype: Any = None) -> None:
         """Write weights alone, in a shorter dtype if one is given: to be judged, not continued."""
         write_weights(self.weights_path, params, epoch, dtype)
-
-
-class Unwritten(Run):
-    """The run of a process that leaves files to another one: it has nothing, and keeps nothing."""
-
-    def __init__(self) -> None:
-        super().__init__(Path(os.devnull))
-
-    exists = False
-
-    def append_metrics(self, row: Row) -> None:
-        pass
-
-    def write_metrics(self, rows: Sequence[Row]) -> None:
-        pass
-
-    def save_checkpoint(self, state: Any, epoch: int, rows: Sequence[Row] = ()) -> Path:
-        return self.path
-
-    def checkpoints(self) -> dict[int, Path]:
-        return {}
-
-    def save_milestone(self, params: Any, epoch: int) -> None:
-        pass
 
 
 def _name(epoch: int) -> str:

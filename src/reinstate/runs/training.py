@@ -22,7 +22,7 @@ from reinstate.runs.judge import milestone_epochs
 from reinstate.runs.loop import ALONE, KEEP, RunWork, Stopped, require_kept
 from reinstate.runs.progress import Reporter
 from reinstate.runs.ranks import Alone
-from reinstate.runs.run import Run, Unwritten, require_same
+from reinstate.runs.run import Run, require_same
 from reinstate.runs.sinks import require_sinks
 from reinstate.settings import Settings, completed, to_dict
 from reinstate.tasks.base import World
@@ -72,8 +72,6 @@ def train(
     require_kept(keep_checkpoints)
     how: Any = {"checkpoint_every": checkpoint_every, "keep": keep_checkpoints}
     how |= {"spread": spread, "ranks": ranks, "program": program}
-    if not ranks.first:
-        return _trained(AgentWork(agent, settings, Unwritten(), reporter, **how), ())
     if run is None:
         with TemporaryDirectory(prefix="reinstate-") as folder:
             return _trained(AgentWork(agent, settings, Run(Path(folder)), reporter, **how), track)
