@@ -8,7 +8,7 @@ import pytest
 
 from fill_pages import BLOCK, NUMBER, fill
 from readme_tables import agreement, trained_before
-from reinstate.files import read_json
+from recorded import read
 from reinstate.runs.experiment import EXPERIMENTS
 
 ROOT = Path(__file__).parents[1]
@@ -55,7 +55,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
 
 
 def recorded(name: str) -> Any:
-    return read_json(ROOT / "results" / name)
+    return read(name)
 
 
 def prose_of(page: str) -> str:

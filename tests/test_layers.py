@@ -84,8 +84,6 @@ TANGLED = {
     "figures/page/finding.py",
     "figures/page/others.py",
     "runs/gather.py",
-    "runs/rejudge.py",
-    "runs/reproduce.py",
 }
 
 

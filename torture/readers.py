@@ -87,7 +87,6 @@ STAND_INS: Mapping[str, Any] = {
     "reinstate.cli.memory_map:stored_states": nothing,
     "reinstate.cli.memory_map:memory_map": _no_map,
     "reinstate.figures.memory_map:save": nothing,
-    "reinstate.runs.rejudge:optimum_of": _recorded_optimum,
 }
 
 
@@ -246,7 +245,6 @@ def _of_results(name: str) -> dict[str, Reader]:
     place = (f"{name}/results.json",)
     return {
         f"report {name}": Reader("results", place, verb(f"report {name}"), ("report.html",)),
-        f"rejudge {name}": Reader("results", place, verb(f"rejudge {name}"), (name,), 2),
         f"verdicts {name}": Reader("results", place, verb(f"verdicts {name} {name}"), share=2),
         f"join {name}": Reader(
             "results", place, verb(f"join {name} other-{name} --out out"), OUT, 2
@@ -267,9 +265,6 @@ READERS: Mapping[str, Reader] = {
         ("a/results.json", "inputs.json", "run/*"),
         verb("memory-as-input a run --out inputs.json"),
         ("inputs.json",),
-    ),
-    "rejudge inputs": Reader(
-        "inputs", ("inputs.json",), verb("rejudge inputs.json"), ("inputs.json",)
     ),
     "report of inputs": Reader(
         "inputs", ("inputs.json",), verb("report inputs.json"), ("report.html",)

@@ -23,6 +23,7 @@ from reinstate.cli.tables import as_text
 from reinstate.figures.numbers import written
 from reinstate.figures.style import LABELS
 from reinstate.files import read_json
+from reinstate.runs.conclusions import read_results
 from reinstate.runs.provenance import repeatable
 from reinstate_paper.claims import SHARES
 from reinstate_paper.margins import MARGINS
@@ -37,8 +38,15 @@ def file_of(name: str) -> Path:
     return RESULTS / (name if name.endswith(".json") else f"{name}/results.json")
 
 
+def read(name: str) -> Any:
+    """Read a recorded file; of results, with what follows from them."""
+    file = file_of(name)
+    document = read_json(file)
+    return read_results(file) if "rules" in document else document
+
+
 def table(kind: str, names: Sequence[str]) -> str:
-    return MADE[kind](*(read_json(file_of(name)) for name in names))
+    return MADE[kind](*map(read, names))
 
 
 def claims_table(results: Results) -> str:
@@ -189,7 +197,7 @@ def number(text: str) -> str:
     hyphens may stand for spaces: `two-step checks.IMF-on-uncued.value .2f`.
     """
     name, path, *spec = text.split()
-    value = read_json(file_of(name))
+    value = read(name)
     for part in path.split("."):
         if isinstance(value, list):
             value = _in_list(value, part)

@@ -218,31 +218,3 @@ def of_section(section: str, found: list[Check]) -> list[Check]:
 def at(by_exposure: OverSeeds, exposure: int) -> Any:
     """Return the numbers of all seeds at an exposure, counted from 1."""
     return np.array(by_exposure["per_seed"], float)[:, exposure - 1]
-
-
-ALARM = 4.0  # standard errors: by chance alone, once in about thirty thousand
-
-
-def alarms(agents: Agents, optimum: Values, ceilings: Mapping[str, float | None]) -> list[str]:
-    """Report rewards that no agent of its kind can earn: what a theorem rules out is a bug."""
-    found = []
-    for name, agent in agents.items():
-        found += _alarm(name, agent["reward"], ceilings.get(name))
-        cleared = agent.get("probes", {}).get("memory cleared")
-        if cleared:
-            text = f"{name}, its memory cleared,"
-            found += _alarm(text, cleared, optimum.get("without_memory"))
-    return found
-
-
-def _alarm(who: str, reward: OverSeeds, ceiling: float | None) -> list[str]:
-    errors = [reward.get("error") or 0.0]
-    if len(values := np.array(reward["per_seed"], float)) > 1:
-        errors.append(float(values.std(ddof=1)) / np.sqrt(len(values)))
-    excess, error = float(values.mean()) - (ceiling or np.inf), max(errors)
-    if not error or excess <= ALARM * error:
-        return []
-    return [
-        f"{who} earns {values.mean():.4f}, {excess / error:.1f} standard errors above the best"
-        f" that is possible ({ceiling:.4f}): look for a bug in the task, the agent or the optimum"
-    ]

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from reinstate.analysis.results import Results, Summary, SummaryPart
-from reinstate.analysis.verdicts import count_verdicts, in_words, with_verdicts
+from reinstate.analysis.verdicts import count_verdicts, in_words
 from reinstate.errors import UserError
 from reinstate.figures.page import require_report, write_page
 from reinstate.figures.page.frame import require_replaceable
 from reinstate.files import locked, write_document
 from reinstate.runs import size
+from reinstate.runs.conclusions import as_one_family
 from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
@@ -175,18 +176,17 @@ def summarise(found: Mapping[str, Results], command: str) -> Summary:
     Seconds are those of each results.json: of the call that finished the experiment.
     """
     # The paper's claims are one family, so verdicts here may be stricter than of one experiment.
-    together = with_verdicts([row for results in found.values() for row in results["checks"]])
-    rows = iter(together)
+    families = as_one_family([*found.values()])
     parts = {name: _part_of_summary(results) for name, results in found.items()}
-    for part in parts.values():
-        part["checks"] = [next(rows) for _ in part["checks"]]
+    for part, rows in zip(parts.values(), families, strict=True):
+        part["checks"] = rows
     return {
         "command": command,
         **provenance(),
         "totals": {
             "experiments": len(found),
             "agents": sum(len(results["agents"]) for results in found.values()),
-            **count_verdicts(together),
+            **count_verdicts([row for rows in families for row in rows]),
             "seconds": sum(results["seconds"]["total"] for results in found.values()),
         },
         "experiments": parts,

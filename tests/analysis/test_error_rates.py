@@ -25,8 +25,8 @@ from reinstate.analysis.verdicts import (
     judge_rate,
     with_verdicts,
 )
+from reinstate.runs import conclusions
 from reinstate.runs.experiment import Check
-from reinstate_paper import claims
 
 REPETITIONS = 20_000
 NOISE = 4 * math.sqrt(ALPHA / 2 / REPETITIONS)  # of a simulated error rate: .0045
@@ -245,13 +245,13 @@ def test_false_alarms_are_rare_with_the_evaluation_s_own_error(n: int) -> None:
     means = rewards.mean(axis=1)
     spread = means.std(axis=0, ddof=1) / math.sqrt(n)
     error = np.sqrt(np.sum(rewards.var(axis=1, ddof=1) / epochs, axis=0)) / n
-    alarm = means.mean(axis=0) > claims.ALARM * np.maximum(spread, error)
+    alarm = means.mean(axis=0) > conclusions.ALARM * np.maximum(spread, error)
     assert alarm.mean() < 0.0005
     if n == 3:  # judged by their spread alone, seeds that happen to agree would raise many
-        many = np.mean(means.mean(axis=0) > claims.ALARM * spread)
+        many = np.mean(means.mean(axis=0) > conclusions.ALARM * spread)
         assert many == pytest.approx(0.029, abs=0.005)
     for each in [*np.flatnonzero(alarm), *range(20)]:
         one = rewards[:, :, each]
         summary: Any = over_seeds(one.mean(axis=1) + 5, evaluation_error(one))
-        found = claims.alarms({"l2rl": {"reward": summary}}, {}, {"l2rl": 5.0})
+        found = conclusions.alarms({"l2rl": {"reward": summary}}, {}, {"l2rl": 5.0})
         assert bool(found) == alarm[each]

@@ -1,6 +1,5 @@
 """The types of results documents: what they accept, what they refuse, and their JSON Schema."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from reinstate.analysis.results import (
     CheckRow,
     JudgedAgent,
     OverSeeds,
-    read_results,
 )
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.errors import UserError
@@ -101,37 +99,3 @@ def test_there_are_three_verdicts() -> None:
     with pytest.raises(UserError) as error:
         check(CheckRow, {**CHECK, "verdict": "holds"}, HERE)
     assert "verdict: Invalid enum value 'holds'" in str(error.value)
-
-
-RESULTS: Any = {
-    **dict.fromkeys(("version", "jax", "experiment", "preset", "command", "device"), "x"),
-    **{name: {} for name in ("settings", "agents", "optimum", "baselines")},
-    "seconds": {"total": 1.0},
-    "commit": None,
-    "reference_lines": {},
-    "checks": [CHECK],
-    "alarms": [],
-}
-
-
-def test_results_are_read_from_a_file_or_its_folder(tmp_path: Path) -> None:
-    file = tmp_path / "results.json"
-    file.write_text(json.dumps(RESULTS))
-    assert read_results(file) == read_results(tmp_path) == RESULTS
-
-
-def test_verdicts_of_an_earlier_version_are_to_be_renewed(tmp_path: Path) -> None:
-    file = tmp_path / "results.json"
-    old = {"claim": "c", "value": 1.0, "bound": "> 0", "holds": True}
-    file.write_text(json.dumps({**RESULTS, "checks": [old]}))
-    with pytest.raises(UserError) as error:
-        read_results(tmp_path)
-    assert f"judge it again with reinstate rejudge {file}" in str(error.value)
-    neither: list[Any] = [3, ["x"], [{}]]
-    for checks in neither:
-        file.write_text(json.dumps({**RESULTS, "checks": checks}))
-        with pytest.raises(UserError, match="does not hold results of this program"):
-            read_results(tmp_path)
-    file.write_text(json.dumps(without(RESULTS, "alarms")))
-    with pytest.raises(UserError, match="earlier version"):  # one without claims has none either
-        read_results(file)

@@ -11,8 +11,9 @@ from made_up import columns, judged, near
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.verdicts import Evidence, Region, with_verdicts
 from reinstate.cli.tables import print_alarms, print_checks
+from reinstate.runs import conclusions
+from reinstate.runs.conclusions import conclude
 from reinstate.runs.experiment import EXPERIMENTS, Check, no_checks
-from reinstate.runs.reproduce import conclude
 from reinstate_paper import claims, margins
 
 OPTIMUM = {"chance": 1.8, "without_memory": 4.4, "with_memory": 8.4}
@@ -273,14 +274,14 @@ def test_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_more_than_is_possible_by_four_standard_errors(reward: Any, alarmed: bool) -> None:
-    found = claims.alarms(agents(l2rl=reward), OPTIMUM, {"l2rl": 4.4})
+    found = conclusions.alarms(agents(l2rl=reward), OPTIMUM, {"l2rl": 4.4})
     assert bool(found) == alarmed
-    assert claims.alarms(agents(l2rl=reward), OPTIMUM, {"l2rl": None}) == []
-    assert claims.alarms(agents(l2rl=reward), OPTIMUM, {}) == []
+    assert conclusions.alarms(agents(l2rl=reward), OPTIMUM, {"l2rl": None}) == []
+    assert conclusions.alarms(agents(l2rl=reward), OPTIMUM, {}) == []
 
 
 def test_an_alarm_in_words() -> None:
-    (said,) = claims.alarms(agents(l2rl=over_seeds([4.65], 0.05)), OPTIMUM, {"l2rl": 4.4})
+    (said,) = conclusions.alarms(agents(l2rl=over_seeds([4.65], 0.05)), OPTIMUM, {"l2rl": 4.4})
     assert said == (
         "l2rl earns 4.6500, 5.0 standard errors above the best that is possible (4.4000):"
         " look for a bug in the task, the agent or the optimum"

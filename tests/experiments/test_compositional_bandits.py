@@ -11,10 +11,10 @@ from reinstate.analysis.lesions import Misfiled
 from reinstate.analysis.verdicts import count_verdicts, with_verdicts
 from reinstate.evaluation import Condition, Record
 from reinstate.memory import DND
+from reinstate.runs import conclusions
 from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.judge import Evaluator
 from reinstate.tasks.compositional import CompositionalTrace
-from reinstate_paper import claims
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from reinstate_paper.compositional_bandits import (
     COMPOSITIONAL_BANDITS,
@@ -61,8 +61,10 @@ def test_only_what_was_run_is_spoken_of() -> None:
 
 def test_a_cleared_memory_may_not_earn_more_than_none() -> None:
     """What a theorem rules out is an alarm, and no claim."""
-    assert claims.alarms(AGENTS, OPTIMUM, {}) == []
-    (alarm,) = claims.alarms(changed(AGENTS, f"epl2rl.probes.{CLEARED}", near(8.4)), OPTIMUM, {})
+    assert conclusions.alarms(AGENTS, OPTIMUM, {}) == []
+    (alarm,) = conclusions.alarms(
+        changed(AGENTS, f"epl2rl.probes.{CLEARED}", near(8.4)), OPTIMUM, {}
+    )
     assert alarm.startswith("epl2rl, its memory cleared, earns 8.4000,")
 
 

@@ -9,14 +9,16 @@ from typing import Any
 
 from page.reading import read
 from reinstate.errors import UserError
-from reinstate.figures.page import load, page_of
-from reinstate.files import read_json
+from reinstate.figures.page import Document, load, page_of
+from reinstate.figures.page.sources import FACTS, Origin
+from reinstate.runs.conclusions import read_results
+from reinstate.runs.experiment import find_experiment
 
 EVIL = "<script>alert('&amp;\"')</script>"
 
 RESULTS = Path(__file__).parents[2] / "results"
-COMPOSITIONAL = read_json(RESULTS / "compositional-bandits/results.json")
-BARCODES = read_json(RESULTS / "barcode-bandits/results.json")
+COMPOSITIONAL: Any = read_results(RESULTS / "compositional-bandits")
+BARCODES: Any = read_results(RESULTS / "barcode-bandits")
 
 
 def short(document: Any) -> Any:
@@ -47,7 +49,8 @@ def broken_pages(
             here = here[name]
         here[path[-1]] = draw.choice(odd)
         try:
-            written = page_from(folder, broken)
+            (folder / "results.json").write_text(json.dumps(broken))
+            written = page_of(load([folder]))
             read(written)
             assert EVIL not in written
             outcomes["page"] += 1
@@ -67,6 +70,12 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(value[0], (*path, 0))
 
 
-def page_from(folder: Path, results: Any) -> str:
-    (folder / "results.json").write_text(json.dumps(results))
-    return page_of(load([folder]))
+def page_from(*documents: Any) -> str:
+    """The page of these results, whatever was concluded from them."""
+    return page_of([_document(each) for each in documents])
+
+
+def _document(results: Any) -> Document:
+    facts = {"name": "results", **{name: results.get(name) for name in FACTS}}
+    origin = Origin("", results["settings"], facts)
+    return Document(Path("results.json"), find_experiment(results["experiment"]), results, [origin])

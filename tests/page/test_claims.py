@@ -1,22 +1,15 @@
 """Claims on the page: verdicts in words and colour, the paper's own counted, ours apart."""
 
-import copy
-import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from older import aged_file
 from page.reading import Element, read
-from page.recorded import EVIL, RESULTS, small
+from page.recorded import EVIL, RESULTS, page_from, small
 from reinstate.analysis.verdicts import VERDICTS, count_verdicts, in_words, with_verdicts
-from reinstate.errors import UserError
 from reinstate.figures.markup import with_bounds
 from reinstate.figures.page import load, page_of
+from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import EXPERIMENTS
-from spoken import Command, assert_refused
-from tiny import contents
 
 RECORDED = [RESULTS / name / "results.json" for name in EXPERIMENTS]
 OURS = "Our own claims, which the paper does not make"
@@ -40,15 +33,14 @@ def check(claim: str, p: float = 0.001, **changes: Any) -> dict[str, Any]:
     return row | changes
 
 
-def page_with(folder: Path, *documents: list[dict[str, Any]], alarms: tuple[str, ...] = ()) -> str:
+def page_with(*documents: list[dict[str, Any]], alarms: tuple[str, ...] = ()) -> str:
     """A page of results with these claims, one document each; the first has the alarms."""
-    paths = []
-    for number, checks in enumerate(documents):
-        path = folder / f"{number}.json"
-        found = small() | {"checks": checks, "alarms": [] if number else list(alarms)}
-        path.write_text(json.dumps(found))
-        paths.append(path)
-    return page_of(load(paths))
+    return page_from(
+        *(
+            small() | {"checks": checks, "alarms": [] if number else list(alarms)}
+            for number, checks in enumerate(documents)
+        )
+    )
 
 
 def groups_of(page: Element) -> list[tuple[str, list[list[str]]]]:
@@ -83,7 +75,7 @@ def said(page: Element) -> list[str]:
 
 
 def test_recorded_claims_are_all_there() -> None:
-    documents = [json.loads(path.read_text()) for path in RECORDED]
+    documents = [read_results(path) for path in RECORDED]
     page = read(page_of(load(RECORDED)))
     every = with_verdicts([row for document in documents for row in document["checks"]])
     paper, ours = ([c for c in every if bool(c["paper"]) is it] for it in (True, False))
@@ -110,7 +102,6 @@ def test_the_three_verdicts_in_words_and_colour(tmp_path: Path) -> None:
     tried = "this & that"
     page = read(
         page_with(
-            tmp_path,
             [
                 check("it is more", 1e-5, tried=tried),
                 check("it is less", 0.001, value=0.5, ci95=[0.25, 0.75], tried=tried),
@@ -153,27 +144,27 @@ def test_the_three_verdicts_in_words_and_colour(tmp_path: Path) -> None:
 def test_the_papers_claims_on_a_page_are_one_family(tmp_path: Path) -> None:
     """One of two is shown less surely than alone; ours are each judged alone."""
     one, other = check("one", 0.03), check("other", 0.04)
-    assert verdicts_of(read(page_with(tmp_path, [one]))) == {"one": "supported"}
+    assert verdicts_of(read(page_with([one]))) == {"one": "supported"}
     recorded = [each | {"verdict": "supported", "p_holm": 0.03} for each in (one, other)]
-    both = read(page_with(tmp_path, recorded[:1], recorded[1:]))  # each as it was judged alone
+    both = read(page_with(recorded[:1], recorded[1:]))  # each as it was judged alone
     assert verdicts_of(both) == {"one": "undecided", "other": "undecided"}
     assert "p = .03, after Holm p = .06" in groups_of(both)[0][1][0][-1]
     ours = [each | {"paper": ""} for each in (one, other)]
-    apart = read(page_with(tmp_path, ours[:1], ours[1:]))
+    apart = read(page_with(ours[:1], ours[1:]))
     assert verdicts_of(apart) == {"one": "supported", "other": "supported"}
     assert [title for title, _ in groups_of(apart)] == [OURS]  # one heading for all documents
     assert said(apart) == []  # none of the paper's to be counted
 
 
 def test_groups_lead_to_their_section(tmp_path: Path) -> None:
-    page = read(page_with(tmp_path, [check("one")], [check("other")]))
+    page = read(page_with([check("one")], [check("other")]))
     links = [a.attributes["href"] for a in page.one("section", id="claims").all("a")]
     assert links == ["#barcode-bandits", "#barcode-bandits-2"]
     assert all(page.one("section", id=link.removeprefix("#")) for link in links)
 
 
 def test_one_seed_cannot_tell(tmp_path: Path) -> None:
-    page = read(page_with(tmp_path, [check("alone", 1.0, ci95=None, seeds=1)]))
+    page = read(page_with([check("alone", 1.0, ci95=None, seeds=1)]))
     ((_, [(_, _, value, verdict)]),) = groups_of(page)
     assert value == "2.000"
     words = "? undecided claimed: at least 1.000; p = 1, after Holm p = 1, one seed cannot tell"
@@ -181,35 +172,12 @@ def test_one_seed_cannot_tell(tmp_path: Path) -> None:
 
 
 def test_alarms_come_first(tmp_path: Path) -> None:
-    page = read(page_with(tmp_path, [check("one")], alarms=("l2rl earns too much", EVIL)))
+    page = read(page_with([check("one")], alarms=("l2rl earns too much", EVIL)))
     alarm, other, count = page.one("section", id="claims").all("p")
     assert (alarm.text, other.text) == ("Alarm: l2rl earns too much.", f"Alarm: {EVIL}.")
     assert alarm.attributes == other.attributes == {"class": "contradicted"}
     assert count.text == "1 of 1 claims of the paper supported."
-    bare = read(page_with(tmp_path, [], alarms=("l2rl earns too much",)))  # without any claim
+    bare = read(page_with([], alarms=("l2rl earns too much",)))  # without any claim
     assert said(bare) == ["Alarm: l2rl earns too much."]
     assert not bare.one("section", id="claims").all("table")
-    assert not read(page_with(tmp_path, [])).all("section", id="claims")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"p": float("nan")}, {"p": -0.1}, {"p": 10**400}, {"region": []}, {"region": [1.0] * 3}],
-    ids=["p unknown", "p negative", "p vast", "region empty", "region of three"],
-)
-def test_what_cannot_be_judged_is_one_line(tmp_path: Path, change: Any) -> None:
-    said = r"checks\[1\]\.(p|region) must be|a number is too large"
-    with pytest.raises(UserError, match=said) as caught:
-        page_with(tmp_path, [check("one"), check("other", **change)])
-    assert "\n" not in str(caught.value)
-
-
-def test_results_judged_by_older_rules_say_how_to_renew_them(
-    command: Command, tmp_path: Path
-) -> None:
-    aged_file(tmp_path / "x/results.json", copy.deepcopy(small()))
-    before = contents(tmp_path)
-    message = "x/results.json was judged by the rules of an earlier version: judge it again with"
-    for line in ("report x", "report x/results.json"):
-        assert_refused(command(line), f"{message} reinstate rejudge x/results.json")
-    assert contents(tmp_path) == before
+    assert not read(page_with([])).all("section", id="claims")

@@ -38,7 +38,7 @@ def test_text_of_files_stays_text(tmp_path: Path) -> None:
         results[name] = EVIL
     fields = ("claim", "bound", "section", "paper", "tried")
     results["checks"][0] |= dict.fromkeys(fields, EVIL)
-    written = page_from(tmp_path, results)
+    written = page_from(results)
     page = read(written)
     assert len(page.all("script")) == 1 and "alert" not in page.one("script").text
     assert EVIL not in written
@@ -113,7 +113,7 @@ def test_what_is_wrong_is_named(
         here = here[name]
     here[path[-1]] = value
     with pytest.raises(UserError, match=re.escape(message)) as caught:
-        page_from(tmp_path, results)
+        page_from(results)
     assert "\n" not in str(caught.value)
 
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,6 +19,7 @@ from reinstate.figures.page import load, page_of
 from reinstate.figures.replay import Frame
 from reinstate.figures.replay_svg import animated_svg
 from reinstate.files import read_json, write_json
+from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import find_experiment
 from reinstate.tasks.water_maze import WaterMaze
 from tiny import trained_run
@@ -59,7 +59,6 @@ def everywhere(document: Any, text: str) -> Any:
     """Put a text wherever a file may have one."""
     new = hostile(document, text)
     new["alarms"] = [text]
-    new["rejudged"] = {"version": text, "commit": text}
     for part in ("agents", "baselines"):
         new[part] = {f"{n}{text}" if n != "epl2rl" else n: e for n, e in new[part].items()}
         for scores in new[part].values():
@@ -70,7 +69,7 @@ def everywhere(document: Any, text: str) -> Any:
 
 
 def recorded(name: str) -> Any:
-    document = short(read_json(RESULTS / name / "results.json"))
+    document = short(read_results(RESULTS / name))
     document["agents"] = dict([*document["agents"].items()][:2])
     return document
 
@@ -92,8 +91,7 @@ def _kind(value: str) -> str:
 
 @cache
 def plain_page(name: str) -> Element:
-    with TemporaryDirectory() as folder:
-        return read(page_from(Path(folder), everywhere(recorded(name), PLAIN)))
+    return read(page_from(everywhere(recorded(name), PLAIN)))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +102,7 @@ def plain_page(name: str) -> Element:
     ],
 )
 def test_text_stays_text_in_the_page(tmp_path: Path, name: str, text: str) -> None:
-    safe, found = plain_page(name), read(page_from(tmp_path, everywhere(recorded(name), text)))
+    safe, found = plain_page(name), read(page_from(everywhere(recorded(name), text)))
     assert parts(found) <= parts(safe)
     for kind in ("script", "style"):
         assert [e.text for e in found.all(kind)] == [e.text for e in safe.all(kind)]
@@ -171,7 +169,7 @@ def test_a_harmful_svg_would_be_noticed() -> None:
 
 def test_pictures_that_lie_in_a_folder_are_not_shown(tmp_path: Path) -> None:
     """Not those that a command of ours would have drawn there, and none by a link."""
-    plain = page_from(tmp_path, recorded("water-maze"))
+    plain = page_from(recorded("water-maze"))
     secret = tmp_path / "elsewhere"
     secret.write_text("<svg><script>alert('secret')</script></svg>")
     for name in ("replay", "trajectories", "training-curves", "steps-to-goal", "report"):

@@ -95,7 +95,6 @@ def test_text_of_these_files_stays_text(tmp_path: Path) -> None:
     def hostile(text: str) -> list[Any]:
         inputs, card = copy.deepcopy(INPUTS), copy.deepcopy(CARD)
         inputs |= dict.fromkeys(("command", "version", "commit", "jax"), text)
-        inputs["rejudged"] = {"version": text, "commit": text}
         inputs["experiments"] = {"two-step": {text: INPUTS["experiments"]["two-step"]["quick"]}}
         card |= dict.fromkeys(("version", "commit", "jax", "device"), text)
         card["settings"] = {text: {text: text}}

@@ -1,7 +1,6 @@
 """The first screen: cards that say what the results say, and all experiments on one scale."""
 
 import copy
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,13 @@ from page.reading import Element, read
 from page.recorded import BARCODES, EVIL, RESULTS, page_from, short, small
 from page.test_claims import check
 from reinstate.figures.page import load, page_of
-from reinstate.files import read_json
+from reinstate.runs.conclusions import read_results
 
-MAZE: dict[str, Any] = short(read_json(RESULTS / "water-maze/results.json"))
+MAZE: dict[str, Any] = short(read_results(RESULTS / "water-maze"))
 
 
-def page_with(folder: Path, *documents: Any) -> Element:
-    for place, document in enumerate(documents):
-        (folder / f"{place}.json").write_text(json.dumps(document))
-    return read(page_of(load([folder / f"{place}.json" for place in range(len(documents))])))
+def page_with(*documents: Any) -> Element:
+    return read(page_from(*documents))
 
 
 def cards_of(page: Element) -> list[Element]:
@@ -35,7 +32,7 @@ def test_a_card_says_what_the_results_say(tmp_path: Path) -> None:
     below: Any = {"value": 0.5, "ci95": [0.25, 0.75]}
     checks = [check("a"), check("b", **below), check("c", 0.5), check("ours", paper="")]
     results = small() | {"checks": checks, "preset": "paper", "date": "2018-07-10"}
-    (card,) = cards_of(page_with(tmp_path, results))
+    (card,) = cards_of(page_with(results))
     agents = BARCODES["agents"]
     assert figures_of(card) == {
         "with memory": f"{agents['epl2rl']['reward']['mean']:.2f}",
@@ -56,7 +53,7 @@ def test_digits_are_those_of_the_experiment() -> None:
 def test_a_card_says_only_what_is_known(tmp_path: Path) -> None:
     results = small() | {"checks": [], "optimum": {"unavailable": "too large"}, "preset": ""}
     del results["agents"]["l2rl"]
-    (card,) = cards_of(page_with(tmp_path, results))
+    (card,) = cards_of(page_with(results))
     assert (
         [*figures_of(card)] == ["with memory"] and not card.all("ul") and "preset" not in card.text
     )
@@ -65,7 +62,7 @@ def test_a_card_says_only_what_is_known(tmp_path: Path) -> None:
 def test_any_agent_of_a_kind_stands_in_for_the_papers(tmp_path: Path) -> None:
     results = small()
     results["agents"] = {EVIL: results["agents"]["epl2rl"], "mine": results["agents"]["l2rl"]}
-    (card,) = cards_of(page_with(tmp_path, results))
+    (card,) = cards_of(page_with(results))
     assert [who.text for who in card.all("span", class_="who")] == [EVIL, "mine"]
 
 
@@ -77,7 +74,7 @@ def test_all_experiments_are_on_one_scale(tmp_path: Path) -> None:
     other["optimum"] |= {"without_memory": 4.0, "with_memory": 6.0}
     other["agents"] = {"epl2rl": other["agents"]["epl2rl"]}
     other["agents"]["epl2rl"]["reward"] = {"mean": 3.0, "ci95": None, "per_seed": [3.0]}
-    chart = page_with(tmp_path, one, other).one("figure", id="overview-chart")
+    chart = page_with(one, other).one("figure", id="overview-chart")
     rows = [tr for tr in chart.all("tr") if "data-x" in tr.attributes]
     assert [tr.one("th").text for tr in rows] == ["barcode bandits", "contextual water maze"]
     assert [tr.all("td")[0].text for tr in rows] == ["0.750 [0.500, 0.875]", "-0.500"]
@@ -89,13 +86,13 @@ def test_all_experiments_are_on_one_scale(tmp_path: Path) -> None:
 def test_without_a_scale_the_first_chart_leads(tmp_path: Path, ends: Any) -> None:
     one = small()
     one["optimum"] |= dict(zip(("without_memory", "with_memory"), ends, strict=True))
-    page = page_with(tmp_path, one, MAZE)
+    page = page_with(one, MAZE)
     (leading,) = page.one("section", id="overview").all("figure")
     assert leading.attributes["id"] == "barcode-bandits-chart-1"
 
 
 def test_a_single_experiment_leads_with_its_own_chart(tmp_path: Path) -> None:
-    page = read(page_from(tmp_path, small()))
+    page = read(page_from(small()))
     first, *others = page.all("figure", class_="chart")
     assert first.attributes["id"] == "barcode-bandits-chart-1"
     assert first in page.one("section", id="overview").all("figure") and others
@@ -110,7 +107,7 @@ def test_what_does_not_hold_comes_before_the_experiments(tmp_path: Path) -> None
         check("perhaps", 0.5),
         check(EVIL, paper="", **below),
     ]
-    page = page_with(tmp_path, small() | {"checks": claims})
+    page = page_with(small() | {"checks": claims})
     cards = page.one("section", id="claims").one("ul").all("li")
     assert [card.one("strong").text for card in cards] == ["no", EVIL, "perhaps"]
     facts = dict(zip(*([e.text for e in cards[0].all(n)] for n in ("dt", "dd")), strict=True))

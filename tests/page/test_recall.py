@@ -110,7 +110,7 @@ def test_results_of_earlier_versions_have_none_of_it(tmp_path: Path, empty: bool
         for name in NEW:
             agent.pop(name, None)
         agent |= {"probes": {}, "r_by_trial": [], "by_queried": {}} if empty else {}
-    charts = charts_under(read(page_from(tmp_path, results)))
+    charts = charts_under(read(page_from(results)))
     assert list(charts) == ["Learning, and what came of it", "Regret by pull"]
     (exposures,) = charts["Learning, and what came of it"]
     title = "Regret per episode, by how often the context was met"
@@ -123,7 +123,7 @@ def test_several_agents_may_be_probed_each_in_its_way(tmp_path: Path) -> None:
     cleared = {"memory cleared": EPL2RL["probes"]["memory cleared"], EVIL: unknown}
     results["agents"]["epl2rl-input"] = stimuli()["agents"]["epl2rl"] | {"probes": cleared}
     results["reference_lines"] = {}
-    chart = charts_under(read(page_from(tmp_path, results)))["What the memory does"][0]
+    chart = charts_under(read(page_from(results)))["What the memory does"][0]
     rows = rows_of(chart)
     assert rows["as trained"][0] == rows["as trained"][1] != ""
     reward = EPL2RL["probes"]["memory cleared"]
@@ -138,7 +138,7 @@ def test_unknown_numbers_leave_gaps(tmp_path: Path) -> None:
     agent["r_by_trial"][0][3] = agent["r_by_trial"][1][0] = float("nan")
     agent["probes"]["memory cleared"] |= {"mean": None, "ci95": None, "per_seed": [None] * 3}
     agent["by_queried"]["regret"]["ci95"] = None
-    page = read(page_from(tmp_path, results))
+    page = read(page_from(results))
     assert not [e for e in page.walk() if "nan" in e.attributes.get("d", "").lower()]
     probes, gates = charts_under(page)["What the memory does"]
     assert rows_of(probes)["memory cleared"] == ["–"]

@@ -13,9 +13,9 @@ from page.reading import Element, read
 from page.recorded import EVIL, RESULTS, page_from, short
 from reinstate.figures.page import load, page_of
 from reinstate.figures.page.sources import load_results
-from reinstate.files import read_json
+from reinstate.runs.conclusions import read_results
 
-RECORDED = read_json(RESULTS / "water-maze/results.json")
+RECORDED = read_results(RESULTS / "water-maze")
 PAIRS = [
     {"goal": 5, "first": [0, 1, 5], "second": [0, 4, 5]},
     {"goal": 10, "first": [0, 1, 2, 3, 7, 6, 10], "second": [0, 1, 2, 6, 10]},
@@ -36,7 +36,7 @@ def replays(page: str) -> list[Element]:
 
 
 def test_the_way_that_memory_shortened_most_is_animated(tmp_path: Path) -> None:
-    (replay,) = replays(page_from(tmp_path, maze()))
+    (replay,) = replays(page_from(maze()))
     caption = replay.one("figcaption").text
     assert caption.startswith("epL2RL meets a context twice, from the same start")
     assert "First exposure: 6 steps to the goal. Second exposure: 4 steps to the goal." in caption
@@ -55,7 +55,7 @@ def test_recorded_results_have_their_replay() -> None:
 
 
 def test_a_goal_that_is_not_found_is_not_called_found(tmp_path: Path) -> None:
-    (replay,) = replays(page_from(tmp_path, maze(PAIRS[2:])))
+    (replay,) = replays(page_from(maze(PAIRS[2:])))
     said = "First exposure: the goal is not found. Second exposure: the goal is not found."
     assert said in replay.one("figcaption").text and "Of 1" not in replay.text
 
@@ -86,19 +86,19 @@ def test_animations_of_one_page_do_not_meet(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_way_through_the_maze_is_left_out(tmp_path: Path, pair: Any) -> None:
-    assert replays(page_from(tmp_path, maze([pair]))) == []
-    assert len(replays(page_from(tmp_path, maze([pair, PAIRS[0]])))) == 1
+    assert replays(page_from(maze([pair]))) == []
+    assert len(replays(page_from(maze([pair, PAIRS[0]])))) == 1
 
 
 @pytest.mark.parametrize("side", [10**12, 0, -4, True, 2.5, "4", None])
 def test_a_maze_of_no_size_is_left_out(tmp_path: Path, side: Any) -> None:
     results = maze()
     results["settings"]["task"]["height"] = side
-    assert replays(page_from(tmp_path, results)) == []
+    assert replays(page_from(results)) == []
 
 
 def test_names_stay_text(tmp_path: Path) -> None:
-    page = page_from(tmp_path, maze(agent=EVIL))
+    page = page_from(maze(agent=EVIL))
     assert EVIL not in page
     assert replays(page)[0].one("figcaption").text.startswith(f"{EVIL} meets a context twice")
     document = load_results(tmp_path)
@@ -110,10 +110,10 @@ def test_names_stay_text(tmp_path: Path) -> None:
 
 def test_nothing_else_in_the_folder_is_read(tmp_path: Path) -> None:
     """Neither a drawing nor what a link leads to; nor does a pipe make it wait."""
-    page = page_from(tmp_path, maze())
+    page = page_from(maze())
     (tmp_path / "secret").write_text("<svg>secret</svg>")
     for there in ("replay.svg", "steps-to-goal.svg"):
         (tmp_path / there).symlink_to(tmp_path / "secret")
     os.mkfifo(tmp_path / "trajectories.svg")
-    assert page_from(tmp_path, maze()) == page and "secret" not in page
+    assert page_from(maze()) == page and "secret" not in page
     assert read(page).all("img") == [] and "data:" not in page

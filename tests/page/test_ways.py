@@ -15,7 +15,7 @@ def ways(page: str) -> list[Element]:
 
 
 def test_every_context_has_its_first_way_above_its_second(tmp_path: Path) -> None:
-    (figure,) = ways(page_from(tmp_path, maze()))
+    (figure,) = ways(page_from(maze()))
     panels = figure.all("g")
     assert [panel.all("text")[-1].text for panel in panels] == [
         "2 steps", "6 steps", "not found", "2 steps", "4 steps", "not found",
@@ -26,7 +26,7 @@ def test_every_context_has_its_first_way_above_its_second(tmp_path: Path) -> Non
 
 
 def test_a_way_runs_from_its_start_to_its_goal_along_rows_and_columns(tmp_path: Path) -> None:
-    (figure,) = ways(page_from(tmp_path, maze()))
+    (figure,) = ways(page_from(maze()))
     panel = figure.all("g")[1]  # from cell 0 to cell 10
     moves = [path.attributes for path in panel.all("path") if "stroke" in path.attributes]
     points = [[*map(float, d["d"][1:].replace("L", " ").split())] for d in moves]
@@ -38,11 +38,11 @@ def test_a_way_runs_from_its_start_to_its_goal_along_rows_and_columns(tmp_path: 
 
 
 def test_one_context_alone_is_left_to_the_replay(tmp_path: Path) -> None:
-    assert ways(page_from(tmp_path, maze(PAIRS[:1]))) == []
+    assert ways(page_from(maze(PAIRS[:1]))) == []
     long = {"goal": 5, "first": [0, 1] * 150, "second": [0, 4, 5]}
-    assert ways(page_from(tmp_path, maze([PAIRS[0], long]))) == []
+    assert ways(page_from(maze([PAIRS[0], long]))) == []
 
 
 def test_names_stay_text(tmp_path: Path) -> None:
-    page = page_from(tmp_path, maze(agent=EVIL))
+    page = page_from(maze(agent=EVIL))
     assert EVIL not in page and ways(page)[0].one("figcaption").text.startswith(f"Ways of {EVIL}")

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from bits import bits, different
-from older import aged_file
 from reinstate import registry
 from reinstate.analysis.verdicts import Evidence, Region
 from reinstate.errors import UserError
@@ -146,20 +145,6 @@ def test_alarms_are_told(copied: Path, command: Command) -> None:
     parts = read_json(copied / "summary.json")["experiments"]
     assert [parts[name]["alarms"] for name in NAMES] == [[], [alarm]]
     assert f"Alarm: {alarm}." in (copied / "report.html").read_text()
-
-
-@pytest.mark.usefixtures("untrained")
-def test_results_judged_by_older_rules_say_how_to_renew_them(
-    copied: Path, command: Command
-) -> None:
-    aged_file(copied / "twin/results.json", read_json(copied / "twin/results.json"))
-    before = contents(copied)
-    message = (
-        "twin: reproduction/twin/results.json was judged by the rules of an earlier version: judge"
-        " it again with reinstate rejudge reproduction/twin/results.json; or choose another --out"
-    )
-    assert_refused(command(ALL), message)
-    assert contents(copied) == before
 
 
 def test_an_interrupted_call_is_continued_by_the_same_command(

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 import reinstate
-from older import aged_file
 from reinstate import DND, RecordedResults, TrainedAgent, UserError
 from reinstate.agent import AGENTS, Wiring
 from reinstate.analysis.verdicts import count_verdicts
-from reinstate.files import read_json
 from reinstate.runs.notebook import load, train
 from reinstate.tasks.bandits import BarcodeBandits
 from tiny import TINY, contents
@@ -98,14 +96,6 @@ def test_recorded_results_are_objects() -> None:
     assert found.figure().axes and found.figure("regret").axes
     with pytest.raises(UserError, match="'maze' is no figure of it: training-curves"):
         found.figure("maze")
-
-
-def test_results_judged_by_older_rules_say_how_to_renew_them(tmp_path: Path) -> None:
-    recorded = read_json(RESULTS / "barcode-bandits/results.json")
-    file = aged_file(tmp_path / "x/results.json", recorded)
-    for path in (file, file.parent):
-        with pytest.raises(UserError, match=f"judge it again with reinstate rejudge {file}$"):
-            load(path)
 
 
 def test_an_agent_without_a_name_can_be_trained_but_not_saved(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from older import aged_file
 from reinstate.errors import UserError
 from reinstate.files import read_json, write_json
 from reinstate.learner import A2C
@@ -113,20 +112,6 @@ def test_what_an_older_version_recorded_can_be_continued(out: Path, tmp_path: Pa
     other = replace(TINY, task=replace(TINY.task, trial_input=True))
     with pytest.raises(UserError, match=r"settings\.task\.trial_input: False → True"):
         reproduction(copied, settings=other, resume=True)
-
-
-def test_results_judged_by_older_rules_say_how_to_renew_them(
-    tmp_path: Path, results: dict[str, Any]
-) -> None:
-    file = aged_file(tmp_path / "x/results.json", results)
-    before = contents(tmp_path)
-    message = (
-        f"{file} was judged by the rules of an earlier version: judge it again with reinstate"
-        f" rejudge {file}; or choose another --out"
-    )
-    with pytest.raises(UserError, match=f"^{message}$"):
-        reproduction(tmp_path / "x", resume=True)
-    assert contents(tmp_path) == before
 
 
 def test_open_run(tmp_path: Path) -> None:

@@ -5,14 +5,10 @@ come from anywhere, so what is read is checked against these types (`reinstate.f
 that a type does not name may be there too: experiments add scores of their own.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Required, TypedDict, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Required, TypedDict
 
 from msgspec import Meta
-
-from reinstate.errors import UserError
-from reinstate.files import check, read_document
 
 Numbers = Any  # a number, null where it is not known, or lists of these, however deep
 Pair = Annotated[list[float], Meta(min_length=2, max_length=2)]  # the two ends of an interval
@@ -226,13 +222,6 @@ class CheckRow(TypedDict):
     tried: str  # to make it hold
 
 
-class JudgedBy(TypedDict):
-    """The program that judged recorded results again."""
-
-    version: str
-    commit: str | None
-
-
 class Provenance(TypedDict):
     """The program that made a document."""
 
@@ -242,27 +231,25 @@ class Provenance(TypedDict):
 
 
 class Recorded(Provenance):
-    """An experiment from end to end, as it was measured, whatever was concluded from it."""
+    """An experiment as it was measured: what `reinstate reproduce` leaves in results.json."""
 
+    rules: Literal[1]  # by which summaries over seeds were made: see analysis/intervals.py
     experiment: str
     preset: str
     command: str
     date: NotRequired[str]  # on which it was finished, in UTC
     device: str
     settings: dict[str, Any]
-    seconds: dict[str, float]
-    agents: dict[str, AgentResults]
+    seconds: Seconds
+    agents: dict[str, JudgedAgent]
     optimum: dict[str, Any]  # or {"unavailable": why}
     baselines: dict[str, Any]  # Scores by name, or {"unavailable": why}
-    reference_lines: dict[str, float]
-    rejudged: NotRequired[JudgedBy]
 
 
 class Results(Recorded):
-    """An experiment from end to end: what `reinstate reproduce` leaves."""
+    """The same with what follows from it, which is never stored: see runs/conclusions.py."""
 
-    agents: dict[str, JudgedAgent]
-    seconds: Seconds
+    reference_lines: dict[str, float]
     checks: list[CheckRow]
     alarms: list[str]  # what theory rules out and yet was measured: a bug, here or there
 
@@ -295,18 +282,3 @@ class Summary(TypedDict):
 def results_file(path: Path) -> tuple[Path, Path | None]:
     """Return the results.json of a folder, and the folder; of a file, the file alone."""
     return (path / "results.json", path) if path.is_dir() else (path, None)
-
-
-def read_results(path: Path) -> "Results":
-    """Read what `reproduce` left, a file or its folder; older verdicts are to be renewed first."""
-    file, _ = results_file(path)
-    document = read_document(Recorded, file)
-    checks = cast(dict[str, Any], document).get("checks")
-    rows = checks if isinstance(checks, list) else []
-    by_older_rules = any(isinstance(row, Mapping) and "holds" in row for row in rows)
-    if by_older_rules or (isinstance(checks, list) and "alarms" not in document):
-        raise UserError(
-            f"{file} was judged by the rules of an earlier version: judge it again with"
-            f" reinstate rejudge {file}"
-        )
-    return check(Results, document, file)

@@ -22,9 +22,6 @@ GROUPS = {  # verbs; each is a class in the module of its name, imported when it
         "reproduce": "train an experiment's agents, evaluate them, draw figures",
         "report": "make one HTML page of results and runs",
         "figure": "compose a figure of the paper from results",
-        "join": "put agents side by side that were trained apart",
-        "rejudge": "judge recorded results by the rules of this version",
-        "verdicts": "compare two recorded results claim by claim",
         "memory-as-input": "compare agents whose memory is an input",
     },
     "your own": {

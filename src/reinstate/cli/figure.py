@@ -11,8 +11,8 @@ from reinstate.cli.parsing import Verb
 from reinstate.cli.shared import shown
 from reinstate.cli.tables import say
 from reinstate.errors import UserError
-from reinstate.figures.page.sources import load_results
 from reinstate.figures.writing import require_kind, require_replaceable, save_figure
+from reinstate.runs.conclusions import read_results
 from reinstate_paper.composing import WIDTHS, compose
 from reinstate_paper.figures import FIGURES, panels_of
 
@@ -35,9 +35,9 @@ class Figure(Verb):
 
     number: Annotated[int, Positional, shown("3|4|5|6")]
     """Which figure."""
-    results: Annotated[Path, shown("DIR")] = Path("results")
-    """Folder with EXPERIMENT/results.json, as `reinstate reproduce all` leaves it; or a folder of
-    one experiment, where no other is needed."""
+    results: Annotated[tuple[Path, ...], shown("DIR …")] = (Path("results"),)
+    """Folders with EXPERIMENT/results.json, as `reinstate reproduce all` leaves it; or of one
+    experiment, where no other is needed. Agents of one experiment are drawn together."""
     width: Annotated[Literal["column", "page"] | None, shown("column|page", "the paper's")] = None
     """3.25 or 6.75 inches."""
     out: Annotated[Path | None, shown("FILE", "figure-NUMBER.pdf")] = None
@@ -67,27 +67,31 @@ class Figure(Verb):
         return {"file": str(out), "inches": WIDTHS[width], "panels": len(panels), "bytes": size}
 
     def _read(self, experiment: str) -> Results:
-        """Read the results of an experiment, wherever they are within the folder named."""
-        folders = [self.results / experiment, self.results]
-        if self.preset:
-            folders.insert(0, self.results / self.preset / experiment)
-        found = next((each for each in folders if (each / "results.json").is_file()), None)
-        if found is None:
+        """Read the results of an experiment, wherever they are within the folders named."""
+        found = [place for folder in self.results if (place := self._place(folder, experiment))]
+        if not found:
+            named = ", ".join(map(str, self.results))
             raise UserError(
-                f"{self.results} holds no results of {experiment}: reinstate reproduce all makes"
-                " them, and --results names their folder"
+                f"{named} holds no results of {experiment}: reinstate reproduce all makes them, and"
+                " --results names their folder"
             )
-        results = load_results(found).results
+        results = read_results(*found)
         if results["experiment"] != experiment:
             raise UserError(
-                f"{found} holds results of {results['experiment']}, and figure {self.number}"
+                f"{found[0]} holds results of {results['experiment']}, and figure {self.number}"
                 f" shows {experiment}: name another folder by --results"
             )
         if self.preset not in (None, results["preset"]):
             raise UserError(
-                f"{found} holds results of the preset {results['preset']}, not {self.preset}"
+                f"{found[0]} holds results of the preset {results['preset']}, not {self.preset}"
             )
         return results
+
+    def _place(self, folder: Path, experiment: str) -> Path | None:
+        folders = [folder / experiment, folder]
+        if self.preset:
+            folders.insert(0, folder / self.preset / experiment)
+        return next((each for each in folders if (each / "results.json").is_file()), None)
 
     def show(self, result: dict[str, Any]) -> None:
         say(f"{result['file']} is {result['inches']} inches wide, with {result['panels']} panels")

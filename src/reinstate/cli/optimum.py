@@ -7,8 +7,8 @@ from reinstate.cli.parsing import peek
 from reinstate.cli.shared import OnTask
 from reinstate.cli.tables import as_text, say, say_next
 from reinstate.errors import UserError
+from reinstate.runs.conclusions import optimum_of
 from reinstate.runs.experiment import find_experiment
-from reinstate.runs.reproduce import optimum_of
 from reinstate.settings import to_dict
 
 T = TypeVar("T")

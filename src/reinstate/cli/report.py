@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from reinstate.cli.shared import OnResults
-from reinstate.cli.tables import say
-from reinstate.figures.page import write_page
+from reinstate.cli.shared import OnResults, shown
+from reinstate.cli.tables import print_table, say
+from reinstate.figures.page import results_in, write_page
+from reinstate.runs.conclusions import compare
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,20 +15,44 @@ class Report(OnResults):
     """Make one self-contained HTML page of recorded results: claims, tables, charts, settings.
 
     RESULTS are folders that `reinstate reproduce` left (or their results.json), and run folders
-    that `reinstate train` and `evaluate` left. Sections come in their order; runs of the same
-    experiment stand side by side. What `reinstate memory-as-input` and `pretrain` wrote are
-    sections too, and a folder of such folders stands for all that is in it.
+    that `reinstate train` and `evaluate` left; a folder of such folders stands for all that is in
+    it. Agents of one experiment that were trained apart, under the same settings but for seeds, are
+    judged together. What `reinstate pretrain` wrote is a section too.
 
-      reinstate report reproduction/barcode-bandits
       reinstate report reproduction
       reinstate report runs/five runs/ten --out compare.html
+      reinstate report reproduction/water-maze --against reproduction/other-seeds
     """
 
     out: Path = Path("report.html")
     """The file to write. A report of ours that is there is replaced, anything else is not."""
+    against: Annotated[tuple[Path, ...], shown("RESULTS …", "none")] = ()
+    """Other results, such as of other seeds: verdicts are compared claim by claim. A verdict flips
+    if one result supports what the other contradicts; undecided is no contradiction."""
 
     def do(self, command: str) -> Any:
-        return {"report": str(self.out), "bytes": write_page(self.results, self.out)}
+        found: Any = {"report": str(self.out), "bytes": write_page(self.results, self.out)}
+        if self.against:
+            rows = compare(results_in(self.results), results_in(self.against))
+            found["compared"] = [{**each._asdict(), "mark": each.mark} for each in rows]
+        return found
 
     def show(self, result: Any) -> None:
+        if self.against:
+            _print_comparison(result["compared"])
         say(f"next: open {self.out} ({result['bytes'] / 1000:,.0f} kB) in any browser, offline")
+
+
+def _print_comparison(compared: list[dict[str, Any]]) -> None:
+    rows: list[list[str]] = []
+    for each in compared:
+        if rows and rows[-1][0] != each["experiment"]:
+            rows.append([])
+        pairs = zip(each["verdicts"], each["values"], strict=True)
+        cells = [f"{verdict} {value:.3f}" for verdict, value in pairs]
+        rows.append([each["experiment"], each["claim"], *cells, each["mark"]])
+    left = ["experiment", "claim", "these", "those", ""]
+    print_table("verdicts, and the values they are about", left, [], rows)
+    marks = [each["mark"] for each in compared]
+    same, flips = marks.count(""), marks.count("FLIPS")
+    say(f"{same} of {len(marks)} verdicts are the same, {flips} flip")

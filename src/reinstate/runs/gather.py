@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NotRequired
+from typing import Any, NamedTuple
 
 from reinstate.analysis.documents import checked, read_document
 from reinstate.analysis.results import (
     CheckRow,
     JudgedAgent,
-    JudgedBy,
     Provenance,
     Recorded,
     Scores,
@@ -39,7 +38,6 @@ class Gathered(Provenance):
     command: str
     experiments: Rows
     checks: list[CheckRow]
-    rejudged: NotRequired[JudgedBy]
 
 
 def gather_inputs(results: Sequence[Path], command: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ import jax
 import numpy as np
 
 from reinstate.agent import AGENTS, Maker, Network
-from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores, read_results
+from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores
 from reinstate.analysis.verdicts import count_verdicts, in_words
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Record
@@ -32,6 +32,7 @@ from reinstate.files import write_document
 from reinstate.learner import A2C, TrainState
 from reinstate.memory import Memory
 from reinstate.runs import size
+from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import Experiment, experiment_of, find_experiment, plain_experiment
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.loop import Row

@@ -1,14 +1,13 @@
 """An experiment from end to end: train its agents, judge them, write results and figures."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from reinstate import devices
-from reinstate.agent import AGENTS
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import (
@@ -17,13 +16,12 @@ from reinstate.analysis.results import (
     Recorded,
     Results,
     Scores,
-    read_results,
 )
-from reinstate.analysis.verdicts import with_verdicts
-from reinstate.errors import Unsolvable, UserError
+from reinstate.errors import UserError
 from reinstate.figures import mpl
 from reinstate.files import locked, require_empty, write_document
 from reinstate.runs.ahead import Ahead
+from reinstate.runs.conclusions import conclude, if_solvable, optimum_of, read_results
 from reinstate.runs.experiment import Experiment
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
@@ -31,7 +29,6 @@ from reinstate.runs.provenance import provenance, today
 from reinstate.runs.run import Run, config_of, require_same, require_same_run, start_run
 from reinstate.runs.training import Trained, train
 from reinstate.settings import Settings, completed, to_dict
-from reinstate_paper import claims
 
 CURVE_POINTS = 100
 
@@ -96,6 +93,7 @@ def _reproduce(
         with reporter.working("baselines and optimum"):
             optimum, baselines = others()
     measured: Recorded = {
+        "rules": 1,
         "experiment": experiment.name,
         "preset": preset,
         "command": command,
@@ -107,32 +105,11 @@ def _reproduce(
         "agents": rounded(results),
         "optimum": optimum,
         "baselines": rounded(baselines),
-        "reference_lines": {},
     }
     document = conclude(experiment, measured)
     draw(experiment, document, out)
-    write_document(out / "results.json", document)  # last: where it is, all else is
+    write_document(out / "results.json", {**measured})  # last: where it is, all else is
     return document
-
-
-def conclude(experiment: Experiment, measured: Recorded) -> Results:
-    """Add what follows from the numbers of single seeds: shares of ceilings, verdicts, alarms."""
-    agents, optimum, baselines = (measured[n] for n in ("agents", "optimum", "baselines"))
-    ceilings = {
-        name: ceiling_of(experiment, name, agent, optimum) for name, agent in agents.items()
-    }
-    for name, agent in agents.items():
-        best = ceilings[name]
-        agent["share_of_ceiling"] = agent["reward"]["mean"] / best if best else None
-    # Without an optimum there is nothing that margins could be shares of.
-    known = "unavailable" not in optimum
-    found = experiment.checks(agents, optimum, baselines) if known else []
-    return {
-        **measured,
-        "reference_lines": lines_of(experiment, optimum),
-        "checks": with_verdicts([check.as_row() for check in found]),
-        "alarms": claims.alarms(agents, optimum, ceilings),
-    }
 
 
 def _judge(
@@ -174,19 +151,6 @@ def curve_of(metrics: list[dict[str, Any]], episodes_per_epoch: int) -> Curve:
     }
 
 
-def optimum_of(experiment: Experiment, task: Any) -> dict[str, Any]:
-    """Solve the task, if the experiment knows how."""
-    return experiment.optimum(task) if experiment.optimum else {}
-
-
-def if_solvable(compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Compute, or say why it cannot be: agents can play tasks that nobody can solve exactly."""
-    try:
-        return compute()
-    except Unsolvable as error:
-        return {"unavailable": str(error)}
-
-
 def _others(experiment: Experiment, settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what agents are held against: the optimum, and other players."""
     optimum = if_solvable(lambda: optimum_of(experiment, settings.task))
@@ -196,21 +160,6 @@ def _others(experiment: Experiment, settings: Settings) -> tuple[dict[str, Any],
 def _judge_baselines(experiment: Experiment, settings: Settings) -> dict[str, Scores]:
     records = experiment.baselines(settings)
     return {name: exposure_scores(record) for name, record in records.items()}
-
-
-def ceiling_of(
-    experiment: Experiment, name: str, agent: AgentResults, optimum: dict[str, Any]
-) -> float | None:
-    """Return the best that an agent of this kind can earn, if it is known."""
-    remembers = agent.get("remembers", getattr(AGENTS.get(name), "remembers", None))
-    if remembers is None:
-        return None
-    return optimum.get(experiment.ceiling if remembers else experiment.ceiling_without_memory)
-
-
-def lines_of(experiment: Experiment, optimum: dict[str, Any]) -> dict[str, float]:
-    """Return the optima that charts show as lines, by their labels."""
-    return {label: optimum[key] for label, key in experiment.lines.items() if key in optimum}
 
 
 DIGITS = 6  # significant ones: seeds differ in the third

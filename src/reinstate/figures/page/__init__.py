@@ -1,8 +1,8 @@
 """Recorded results → one self-contained HTML page that opens offline."""
 
-from reinstate.figures.page.finding import load
+from reinstate.figures.page.finding import load, results_in
 from reinstate.figures.page.frame import require_report
 from reinstate.figures.page.page import page_of, write_page
 from reinstate.figures.page.sources import Document
 
-__all__ = ["Document", "load", "page_of", "require_report", "write_page"]
+__all__ = ["Document", "load", "page_of", "require_report", "results_in", "write_page"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from reinstate.analysis.results import CheckRow
-from reinstate.analysis.verdicts import count_verdicts, in_words, with_verdicts
+from reinstate.analysis.verdicts import count_verdicts, in_words
 from reinstate.figures.markup import ABSENT, Markup, folded, joined, row, table, tag, with_bounds
 from reinstate.figures.numbers import finite, interval, written
 from reinstate.figures.page.scores import labelled
@@ -16,12 +16,6 @@ OURS = "Our own claims, which the paper does not make"
 
 Names = Sequence[tuple[str, str]]  # of documents: the identifier on the page, and the heading
 Judged = Sequence[Sequence[CheckRow]]  # of documents
-
-
-def judge(documents: Sequence[Document]) -> list[list[CheckRow]]:
-    """Judge the claims of all documents as one family, for Holm's adjustment."""
-    rows = iter(with_verdicts([check for d in documents for check in d.results["checks"]]))
-    return [[next(rows) for _ in document.results["checks"]] for document in documents]
 
 
 def claims(documents: Sequence[Document], names: Names, judged: Judged) -> Markup | None:

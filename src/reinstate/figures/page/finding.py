@@ -5,12 +5,14 @@ such folders stands for all of them. Of a folder of folders only inputs.json is 
 those without results small JSON files that are cards of an embedder. No link in it is followed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from reinstate.analysis.results import Recorded, Results, results_file
 from reinstate.errors import UserError
 from reinstate.figures.page.sources import Document, load_results, load_runs
-from reinstate.files import read_json
+from reinstate.files import read_document, read_json
+from reinstate.runs.conclusions import why_apart
 from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.run import Run, open_run
 from reinstate_paper.embedder_page import Embedder, load_embedder_card
@@ -25,7 +27,7 @@ Part = Document | Inputs | Embedder
 
 def load(paths: Sequence[Path]) -> list[Part]:
     """Read parts in the order named; runs of one experiment are together in the first's place."""
-    parts: list[Part | str] = []
+    parts: list[Part | str | list[Path]] = []
     runs: dict[str, list[Path]] = {}
     for path in (each for named in paths for each in _expanded(named)):
         if path.is_dir() and (path / CARD).exists():
@@ -36,18 +38,41 @@ def load(paths: Sequence[Path]) -> list[Part]:
                 parts.append(name)
             runs.setdefault(name, []).append(path)
         else:
-            parts.append(load_results(path) if path.is_dir() else _load_file(path))
-    return [load_runs(runs[each]) if isinstance(each, str) else each for each in parts]
+            _add_document(parts, path)
+    return [_loaded(each, runs) for each in parts]
 
 
-def _load_file(path: Path) -> Part:
-    """Read a document by what it says it is."""
-    found = read_json(path)
+def _loaded(found: Part | str | list[Path], runs: Mapping[str, Sequence[Path]]) -> Part:
+    if isinstance(found, list):
+        return load_results(*found)
+    return load_runs(runs[found]) if isinstance(found, str) else found
+
+
+def _add_document(parts: list[Part | str | list[Path]], path: Path) -> None:
+    """Add a document by what it says it is; results join earlier ones, where they can."""
+    file, _ = results_file(path)
+    found = read_json(file)
     if _is_card(found):
-        return load_embedder_card(path)
-    if isinstance(found, dict) and "experiments" in found and "totals" not in found:
-        return load_inputs(path)
-    return load_results(path)
+        parts.append(load_embedder_card(file))
+    elif isinstance(found, dict) and "experiments" in found and "totals" not in found:
+        parts.append(load_inputs(file))
+    else:
+        groups = [each for each in parts if isinstance(each, list)]
+        together = (group for group in groups if _fits(path, group))
+        if group := next(together, None):
+            group.append(path)
+        else:
+            parts.append([path])
+
+
+def _fits(path: Path, group: Sequence[Path]) -> bool:
+    own, *others = (read_document(Recorded, results_file(each)[0]) for each in (path, *group))
+    return all(why_apart(own, other) is None for other in others)
+
+
+def results_in(paths: Sequence[Path]) -> list[Results]:
+    """Read all results of experiments in these folders, and nothing else."""
+    return [part.results for part in load(paths) if isinstance(part, Document)]
 
 
 def _is_card(found: object) -> bool:

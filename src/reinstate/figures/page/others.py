@@ -13,7 +13,7 @@ from reinstate.figures.svg import figure
 from reinstate_paper import embedder_page as embedder
 from reinstate_paper import inputs_page as inputs
 
-FACTS = ("command", "version", "commit", "jax", "rejudged")
+FACTS = ("command", "version", "commit", "jax")
 
 
 class Other(NamedTuple):

@@ -8,7 +8,7 @@ from string import Template
 
 from reinstate.figures.chart import Chart, Drawing
 from reinstate.figures.markup import Markup, joined, tag
-from reinstate.figures.page.claims import Names, claims, judge
+from reinstate.figures.page.claims import Names, claims
 from reinstate.figures.page.finding import Part, load
 from reinstate.figures.page.frame import framed, part, require_report
 from reinstate.figures.page.memory import colours_of, map_figure
@@ -22,6 +22,7 @@ from reinstate.figures.replay_svg import animated_ways
 from reinstate.figures.style import shown_agents
 from reinstate.figures.svg import figure, style_of
 from reinstate.files import write_atomically
+from reinstate.runs.conclusions import as_one_family
 from reinstate.tasks.water_maze import WaterMaze
 
 TITLE = "Meta-learning with episodic recall"
@@ -65,7 +66,10 @@ def page_of(parts: Sequence[Part]) -> str:
     documents = [part for part in parts if isinstance(part, Document)]
     idents = _identifiers([d.experiment.name for d in documents])
     names = [(name, _heading(d, name)) for d, name in zip(documents, idents, strict=True)]
-    charts, judged = _all_charts(documents), judge(documents)
+    charts, judged = (
+        _all_charts(documents),
+        as_one_family([document.results for document in documents]),
+    )
     drawn = [figures_of(*each) for each in zip(idents, charts, documents, strict=True)]
     links: list[tuple[str, str]] = []
     sections: list[Markup] = []

@@ -11,32 +11,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reinstate.agent import AGENTS
-from reinstate.analysis.documents import checked
+from reinstate.analysis.documents import checked, read_document
 from reinstate.analysis.memory_map import RecordedMap
 from reinstate.analysis.results import (
     AgentResults,
     MetricsRow,
+    Recorded,
     Results,
     Scores,
-    read_results,
     results_file,
 )
 from reinstate.errors import UserError
 from reinstate.figures.numbers import at, finite
 from reinstate.figures.style import label
 from reinstate.files import read_json
+from reinstate.runs.conclusions import ceiling_of, if_solvable, lines_of, optimum_of, read_results
 from reinstate.runs.experiment import Experiment, find_experiment
-from reinstate.runs.reproduce import (
-    ceiling_of,
-    curve_of,
-    if_solvable,
-    lines_of,
-    optimum_of,
-)
+from reinstate.runs.reproduce import curve_of
 from reinstate.runs.run import Opened, Run, open_run
 from reinstate.settings import differences, to_dict
 
-FACTS = ("date", "preset", "command", "version", "commit", "jax", "device", "seconds", "rejudged")
+FACTS = ("date", "preset", "command", "version", "commit", "jax", "device", "seconds")
 
 MAP = "memory-map.json"
 MAPPED = "hold a memory map", "remove it, or make it again with reinstate memory-map"
@@ -60,25 +55,24 @@ class Document(NamedTuple):
     memory: RecordedMap | None = None  # of one of its agents
 
 
-def load_results(path: Path) -> Document:
-    """Read a folder that `reproduce` left, or its results.json."""
-    file, inside = results_file(path)
-    if inside and not file.exists():
-        raise UserError(
-            f"{path} holds neither results.json nor a run: name a folder that reinstate reproduce"
-            " or train left"
-        )
-    found = read_json(file)
-    if isinstance(name := at(found, "experiment"), str):
-        find_experiment(name)  # first: of a future experiment, other fields may differ too
-    results = read_results(path)
+def load_results(*paths: Path) -> Document:
+    """Read folders that `reproduce` left, or their results.json: agents of one experiment."""
+    results = read_results(*paths)
     if not results["agents"]:
-        raise UserError(f"{file} holds results of no agent: name what reinstate reproduce left")
-    named = {"name": file.parent.name if inside else file.name}
-    facts: dict[str, Any] = {name: results.get(name) for name in FACTS}
-    origin = Origin("", results["settings"], named | facts)
+        raise UserError(f"{paths[0]} holds results of no agent: name what reinstate reproduce left")
     experiment = find_experiment(results["experiment"])
-    return Document(file, experiment, results, [origin], _memory_map(inside, experiment))
+    origins = [_origin(path, alone=len(paths) == 1) for path in paths]
+    file, inside = results_file(paths[0])
+    return Document(file, experiment, results, origins, _memory_map(inside, experiment))
+
+
+def _origin(path: Path, alone: bool) -> Origin:
+    """Say where results come from; of several, which agents they brought."""
+    file, inside = results_file(path)
+    found: dict[str, Any] = {**read_document(Recorded, file)}
+    facts = {"name": file.parent.name if inside else file.name}
+    words = "" if alone else ", ".join(map(label, found["agents"]))
+    return Origin(words, found["settings"], facts | {name: found.get(name) for name in FACTS})
 
 
 def _memory_map(folder: Path | None, experiment: Experiment) -> RecordedMap | None:
