@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from reinstate.files import read_json
-from reinstate.runs.experiment import EXPERIMENTS
+from reinstate_paper import EXPERIMENTS
 from reinstate_paper.margins import MORE
 from reinstate_paper.memory_as_input import gain
 

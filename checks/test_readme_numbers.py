@@ -9,7 +9,7 @@ import pytest
 from fill_pages import BLOCK, NUMBER, fill
 from readme_tables import agreement, trained_before
 from recorded import read
-from reinstate.runs.experiment import EXPERIMENTS
+from reinstate_paper import EXPERIMENTS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 import pytest
 
+import reinstate_paper
 from readme_tables import trained_before
 from recorded import command_of, read
 from reinstate import cli
@@ -52,7 +53,9 @@ def first_seed(folder: str) -> int:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_summary_is_that_of_the_recorded_results(folder: str) -> None:
-    found = {name: recorded(f"{folder}/{name}/results.json") for name in EXPERIMENTS}
+    found = {
+        name: recorded(f"{folder}/{name}/results.json") for name in reinstate_paper.EXPERIMENTS
+    }
     summary, made = recorded(f"{folder}/summary.json"), summarise(found, "")
     for part in ("experiments", "totals"):
         assert summary[part] == made[part]

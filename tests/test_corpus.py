@@ -180,13 +180,10 @@ RESULTS = {
     "agents/l2rl/reward/per_seed": [[1.0], [2.0, 3.0]],
     "agents/l2rl/reward/per_seed/0": "a",
     "agents/l2rl/reward/per_seed/1": {},
-    "agents/l2rl/theirs": {"per_seed": "\x00"},
     "agents/epl2rl/by_exposure/regret": ...,
     "agents/epl2rl/by_exposure": ...,
     "agents/epl2rl/by_exposure/regret/per_seed": [1.0, 2.0, 3.0, 4.0, 5.0],
     "agents/epl2rl/seeds": [1],
-    "settings/task/num_arms": "x" * LONG,
-    "settings/task": "a\nb\n" * LONG,
 }
 
 

@@ -19,7 +19,6 @@ from reinstate import registry
 from reinstate.choices.tables import read_choices
 from reinstate.cli import parse
 from reinstate.cli.list import List
-from reinstate.files import read_json
 from reinstate.interop.exchange import load_cell
 from reinstate.learner import Learner
 from reinstate.runs import sinks
@@ -68,17 +67,6 @@ def nothing(*what: Any, **how: Any) -> None:
 
 def _no_map(found: Any) -> Any:
     return SimpleNamespace(labels="", explained=[], panels=[])
-
-
-@cache
-def _optima() -> Mapping[str, Any]:
-    found = (read_json(path) for path in sorted(RESULTS.glob("*/results.json")))
-    return {each["experiment"]: each["optimum"] for each in found}
-
-
-def _recorded_optimum(experiment: Any, task: Any) -> Any:
-    """Stand in for solving a task, which may take minutes of a large one."""
-    return _optima().get(experiment.name, {})
 
 
 STAND_INS: Mapping[str, Any] = {
@@ -245,9 +233,8 @@ def _of_results(name: str) -> dict[str, Reader]:
     place = (f"{name}/results.json",)
     return {
         f"report {name}": Reader("results", place, verb(f"report {name}"), ("report.html",)),
-        f"verdicts {name}": Reader("results", place, verb(f"verdicts {name} {name}"), share=2),
-        f"join {name}": Reader(
-            "results", place, verb(f"join {name} other-{name} --out out"), OUT, 2
+        f"together {name}": Reader(
+            "results", place, verb(f"report {name} other-{name}"), ("report.html",), 2
         ),
     }
 
@@ -275,5 +262,4 @@ READERS: Mapping[str, Reader] = {
     "report of a card": Reader(
         "embedder", ("out/card.json",), verb("report out"), ("report.html",)
     ),
-    "verdicts of summaries": Reader("summary", ("out/summary.json",), verb("verdicts out out")),
 }

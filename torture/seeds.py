@@ -110,17 +110,12 @@ def _recorded() -> None:
     """Keep the beginnings of recorded results, and those of another agent beside them."""
     for name, experiment in RECORDED.items():
         found = read_json(RESULTS / experiment / "results.json")
-        checks = found["checks"][:3]
-        found = short(found) | {"checks": checks}
+        found = short(found)
         first, *_ = agents = [*found["agents"]]
         found["agents"] = {each: found["agents"][each] for each in agents[:2]}
         write_json(_in_folder(f"{name}/results.json"), found)
         found["agents"] = {"theirs": found["agents"][first]}
         write_json(_in_folder(f"other-{name}/results.json"), found)
-
-
-def _summary() -> None:
-    write_json(_in_folder("out/summary.json"), short(read_json(RESULTS / "summary.json")))
 
 
 def _in_folder(path: str) -> Path:
@@ -202,7 +197,6 @@ SEEDS: Mapping[str, Callable[[], None]] = {
     "reproduction": _reproduction,
     "paper": _paper,
     "results": _recorded,
-    "summary": _summary,
     "inputs": _inputs,
     "arrays": _arrays,
     "tables": _tables,

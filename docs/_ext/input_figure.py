@@ -7,7 +7,7 @@ from reinstate.figures.chart import Chart, Series
 from reinstate.figures.mpl import draw
 from reinstate.figures.page import write_page  # noqa: F401  # whose parts import the next in a circle
 from reinstate.files import read_json, write_atomically
-from reinstate.runs.experiment import EXPERIMENTS
+from reinstate_paper import EXPERIMENTS
 from reinstate_paper.inputs_page import SHADES, gains, input_charts, runs_and_mean
 
 RESULTS = Path(__file__).parents[2] / "results"

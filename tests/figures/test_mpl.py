@@ -10,7 +10,7 @@ import pytest
 
 from reinstate.figures import mpl
 from reinstate.figures.chart import Chart, Line, Series, Trajectories
-from reinstate.files import read_json
+from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import EXPERIMENTS
 from tiny import ENVIRONMENT
 
@@ -96,7 +96,7 @@ def test_names_of_categories_are_wrapped_and_their_points_not_joined() -> None:
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
 def test_every_figure_of_every_experiment(name: str) -> None:
     """From recorded results, the paper's or ours beyond it, whatever parts they have."""
-    paper, beyond = (read_json(RESULTS / each / name / "results.json") for each in FOLDERS)
+    paper, beyond = (read_results(RESULTS / each / name) for each in FOLDERS)
     for charts_of in EXPERIMENTS[name].charts.values():
         drawings = charts_of(paper) or charts_of(beyond)
         assert drawings and mpl.draw(drawings).axes

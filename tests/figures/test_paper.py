@@ -9,7 +9,7 @@ import pytest
 
 from reinstate.errors import UserError
 from reinstate.figures.writing import require_replaceable, save_figure
-from reinstate.files import read_json
+from reinstate.runs.conclusions import read_results
 from reinstate_paper.composing import WIDTHS, Panel, compose
 from reinstate_paper.figures import FIGURES, panels_of
 
@@ -22,7 +22,7 @@ EVERY = pytest.mark.parametrize(
 @cache
 def documents(number: int) -> dict[str, Any]:
     names = FIGURES[number].experiments
-    return {name: read_json(RESULTS / name / "results.json") for name in names}
+    return {name: read_results(RESULTS / name) for name in names}
 
 
 @cache

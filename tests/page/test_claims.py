@@ -9,7 +9,8 @@ from reinstate.analysis.verdicts import VERDICTS, count_verdicts, in_words, with
 from reinstate.figures.markup import with_bounds
 from reinstate.figures.page import load, page_of
 from reinstate.runs.conclusions import read_results
-from reinstate.runs.experiment import EXPERIMENTS
+from reinstate.runs.experiment import find_experiment
+from reinstate_paper import EXPERIMENTS
 
 RECORDED = [RESULTS / name / "results.json" for name in EXPERIMENTS]
 OURS = "Our own claims, which the paper does not make"
@@ -80,8 +81,8 @@ def test_recorded_claims_are_all_there() -> None:
     every = with_verdicts([row for document in documents for row in document["checks"]])
     paper, ours = ([c for c in every if bool(c["paper"]) is it] for it in (True, False))
     *groups, (last, own) = groups_of(page)
-    sections = [e.section.partition(",")[0] for e in EXPERIMENTS.values()]
-    titles = [e.title for e in EXPERIMENTS.values()]
+    sections = [e.section.partition(",")[0] for e in map(find_experiment, EXPERIMENTS)]
+    titles = [e.title for e in map(find_experiment, EXPERIMENTS)]
     assert [title for title, _ in groups] == [
         f"Section {section}: {title}" for section, title in zip(sections, titles, strict=True)
     ]

@@ -130,12 +130,3 @@ def test_what_is_no_map_is_refused_in_one_line(tmp_path: Path, found: Any, messa
     with pytest.raises(UserError, match=message) as caught:
         page_with(tmp_path, found)
     assert "\n" not in str(caught.value)
-
-
-def test_no_link_out_of_the_folder_is_followed(tmp_path: Path) -> None:
-    (tmp_path / "results").mkdir()
-    (tmp_path / "results/results.json").write_text(json.dumps(small()))
-    (tmp_path / "map.json").write_text(json.dumps(MAP))
-    (tmp_path / "results/memory-map.json").symlink_to(tmp_path / "map.json")
-    with pytest.raises(UserError, match="is a link that leads out of"):
-        load([tmp_path / "results"])

@@ -162,7 +162,6 @@ def test_a_damaged_card_is_refused_in_one_line(tmp_path: Path, change: Any, said
 def test_damaged_inputs_are_refused_in_one_line(tmp_path: Path) -> None:
     rows = INPUTS["experiments"]
     for experiments, said in (
-        ({"maze": rows["water-maze"]}, "did you mean"),
         ({"water-maze": {"quick": {}}}, "does not hold agents whose memory is an input"),
         (
             {"water-maze": {"quick": rows["water-maze"]["quick"] | {"chance": "x"}}},

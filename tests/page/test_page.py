@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +24,7 @@ from reinstate.figures.style import (
     readable,
 )
 from reinstate.files import read_json
+from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import EXPERIMENTS
 
 RECORDED = sorted(RESULTS.glob("*/results.json"))
@@ -135,7 +135,7 @@ def test_text_stands_out_in_both_schemes(text: str) -> None:
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.parent.name)
 def test_scores_are_those_of_the_results(page: Element, path: Path) -> None:
-    results = json.loads(path.read_text())
+    results = read_results(path)
     experiment = EXPERIMENTS[results["experiment"]]
     table = page.one("section", id=experiment.name).one("table", class_="scores")
     rows = {row[0]: row[1:] for row in table.rows()}

@@ -36,8 +36,8 @@ def rows_of(chart: Element) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def charts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Element]]:
-    return charts_under(read(page_from(tmp_path_factory.mktemp("page"), stimuli())))
+def charts() -> dict[str, list[Element]]:
+    return charts_under(read(page_from(stimuli())))
 
 
 def test_reward_as_trained_and_under_each_probe(charts: dict[str, list[Element]]) -> None:

@@ -60,11 +60,8 @@ def test_a_goal_that_is_not_found_is_not_called_found(tmp_path: Path) -> None:
     assert said in replay.one("figcaption").text and "Of 1" not in replay.text
 
 
-def test_animations_of_one_page_do_not_meet(tmp_path: Path) -> None:
-    for name in "ab":
-        (tmp_path / name).mkdir()
-        page_from(tmp_path / name, maze())
-    page = page_of(load([tmp_path / "a", tmp_path / "b"]))
+def test_animations_of_one_page_do_not_meet() -> None:
+    page = page_from(maze(), maze())
     names = re.findall(r"@keyframes ([\w-]+)\{", page)
     assert len(replays(page)) == 2 and len({*names}) == len(names) > 20
     # Style within a picture is style of the whole page, unless it says of what.
@@ -97,11 +94,11 @@ def test_a_maze_of_no_size_is_left_out(tmp_path: Path, side: Any) -> None:
     assert replays(page_from(results)) == []
 
 
-def test_names_stay_text(tmp_path: Path) -> None:
+def test_names_stay_text() -> None:
     page = page_from(maze(agent=EVIL))
     assert EVIL not in page
     assert replays(page)[0].one("figcaption").text.startswith(f"{EVIL} meets a context twice")
-    document = load_results(tmp_path)
+    document = load_results(RESULTS / "water-maze")
     odd = replace(document.experiment, name='x"}</style><script>alert(1)</script>')
     page = page_of([document._replace(experiment=odd)])
     assert len(read(page).all("script")) == 1

@@ -51,8 +51,9 @@ def test_files(out: Path) -> None:
 
 def test_results_say_where_they_come_from(results: dict[str, Any]) -> None:
     assert set(results) == {
-        "rules", "experiment", "preset", "command", "version", "commit", "jax", "device", "settings",
-        "seconds", "agents", "optimum", "baselines", "reference_lines", "checks", "alarms", "date",
+        "rules", "experiment", "preset", "command", "version", "commit", "jax", "device",
+        "settings", "seconds", "agents", "optimum", "baselines", "reference_lines", "checks",
+        "alarms", "date",
     }  # fmt: skip
     assert results["experiment"] == "barcode-bandits" and results["preset"] == "quick"
     assert results["command"] == "reinstate reproduce barcode-bandits"

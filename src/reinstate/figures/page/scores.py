@@ -100,8 +100,6 @@ def origins(found: Sequence[Origin]) -> Iterator[Markup]:
 
 
 def _fact(name: str, value: Any) -> object:
-    if name == "rejudged":
-        return joined([f"by version {value['version']}, ", tag("code", value["commit"])])
     if name == "seconds":
         spent = [(part, finite(seconds)) for part, seconds in value.items()]
         return ", ".join(f"{seconds:.1f} {part}" for part, seconds in spent if seconds is not None)
