@@ -24,7 +24,7 @@ LINK = re.compile(r"\]\(([^)]+)\)")
 
 @pytest.mark.parametrize(("train", "words"), [(29.5, "40 s in all"), (20.0, "10 s of training be")])
 def test_a_table_says_that_it_was_interrupted(train: float, words: str) -> None:
-    results = read_results(ROOT / "results/barcode-bandits")
+    results: Any = read_results(ROOT / "results/barcode-bandits")
     agents = results["agents"]
     agents["epl2rl"] |= {"train_steps": 1e9, "steps_per_second": 1e8}  # 10 s, and 20 for the rest
     for name in agents.keys() - {"epl2rl"}:

@@ -18,6 +18,7 @@ from reinstate.errors import UserError
 from reinstate.figures import mpl
 from reinstate.files import read_json, write_document
 from reinstate.runs import reproduce as reproduction
+from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import Check
 from reinstate.runs.progress import Bar
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
@@ -90,7 +91,7 @@ def test_summary_and_report(whole: Path) -> None:
     assert summary["command"] == "reinstate reproduce all" and summary["version"]
     seconds = 0.0
     for name in NAMES:
-        results, part = read_json(whole / name / "results.json"), summary["experiments"][name]
+        results, part = read_results(whole / name), summary["experiments"][name]
         assert results["command"] == "reinstate reproduce all"
         for fact in ("preset", "seconds", "alarms", "device", "commit"):
             assert part[fact] == results[fact]
@@ -138,8 +139,11 @@ def test_what_is_finished_is_said_again_and_not_done_again(copied: Path, command
 
 @pytest.mark.usefixtures("untrained")
 def test_alarms_are_told(copied: Path, command: Command) -> None:
-    path, alarm = copied / "twin/results.json", "epl2rl earns what nobody can"
-    path.write_text(json.dumps(read_json(path) | {"alarms": [alarm]}))
+    path = copied / "twin/results.json"
+    results = read_json(path)
+    results["agents"]["epl2rl"]["reward"] |= {"mean": 99.5, "per_seed": [99.0, 100.0]}
+    path.write_text(json.dumps(results))
+    (alarm,) = read_results(path)["alarms"]
     said = command(ALL)
     assert said.code == 0 and said.out.count(f"\nALARM: {alarm}\n") == 1
     parts = read_json(copied / "summary.json")["experiments"]
@@ -247,7 +251,7 @@ def test_seeds_reach_every_experiment(
         settings, out, *_ = more
         asked[experiment.name] = settings
         shutil.copytree(whole / experiment.name, out, dirs_exist_ok=True)
-        return read_json(out / "results.json")
+        return read_results(out)
 
     monkeypatch.setattr("reinstate_paper.whole_paper.reproduce", note)
     line = f"{ALL} --out x {flags}".strip()

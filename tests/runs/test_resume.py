@@ -12,6 +12,7 @@ import pytest
 from reinstate.errors import UserError
 from reinstate.files import read_json, write_json
 from reinstate.learner import A2C
+from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.progress import Bar
 from reinstate.runs.run import open_run
@@ -34,8 +35,8 @@ def untouched(out: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def results(out: Path) -> dict[str, Any]:
-    return read_json(out / "results.json")
+def results(out: Path) -> Any:
+    return read_results(out)
 
 
 def test_a_finished_reproduction_is_not_done_again(out: Path, results: dict[str, Any]) -> None:
