@@ -284,7 +284,7 @@ def test_one_experiment_alone(
         ("--seeds 0", "barcode-bandits: seeds must be positive, not 0"),
         ("--first-seed -1", "barcode-bandits: first_seed must lie between 0 and"),
         ("--learner.epochs 3", "Unrecognized options: --learner.epochs"),
-        ("--out file", "file is a file, or lies in one: choose another --out"),
+        ("--out file", "cannot write file: File exists"),
         ("--out run", "run holds a single run or experiment"),
         ("--out page", "page/report.html exists and is no report"),
         ("--out other", "other/summary.json exists and is not of this command"),
