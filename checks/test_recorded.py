@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import reinstate_paper
-from readme_tables import trained_before
-from recorded import command_of, read
+from claim_tables import trained_before
+from recorded import read
 from reinstate import cli
 from reinstate.analysis.intervals import evaluation_error, over_seeds, without_nan
 from reinstate.files import read_json
@@ -109,7 +109,7 @@ def test_recorded_commands_are_still_understood() -> None:
     for path in RESULTS.glob("*/**/*.json"):
         document = read_json(path)
         if "experiment" in document:
-            program, *arguments = shlex.split(command_of(document))
+            program, *arguments = shlex.split(repeatable(document["command"]))
             assert program == "reinstate" and "--out" not in arguments
             cli.parse(arguments)
 

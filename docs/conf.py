@@ -16,7 +16,6 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
-    "accessible",
     "captions",
     "docstrings",
     "formulas",
@@ -58,5 +57,4 @@ autodoc_mock_imports = ["gymnasium", "stoa", "torch"]  # pages are built without
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
-python_maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"

@@ -12,7 +12,7 @@ from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
 
 import reinstate
-from readme_tables import results_table, trained_before
+from claim_tables import results, trained_before
 from reinstate import cli
 from reinstate.runs.conclusions import read_results
 
@@ -24,14 +24,14 @@ LINK = re.compile(r"\]\(([^)]+)\)")
 
 @pytest.mark.parametrize(("train", "words"), [(29.5, "40 s in all"), (20.0, "10 s of training be")])
 def test_a_table_says_that_it_was_interrupted(train: float, words: str) -> None:
-    results: Any = read_results(ROOT / "results/barcode-bandits")
-    agents = results["agents"]
+    found: Any = read_results(ROOT / "results/barcode-bandits")
+    agents = found["agents"]
     agents["epl2rl"] |= {"train_steps": 1e9, "steps_per_second": 1e8}  # 10 s, and 20 for the rest
     for name in agents.keys() - {"epl2rl"}:
         agents[name] |= {"train_steps": 2e9, "steps_per_second": 3e8}
-    results["seconds"] = {"total": 40.0, "train": train}
-    assert trained_before(results) == pytest.approx(30 - train)
-    assert words in results_table(results)
+    found["seconds"] = {"total": 40.0, "train": train}
+    assert trained_before(found) == pytest.approx(30 - train)
+    assert words in results(found)
 
 
 def blocks(kind: str, page: str = README) -> list[str]:

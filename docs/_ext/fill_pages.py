@@ -9,25 +9,30 @@ what it is made of. A table, which ends where the comment says so, and a number 
 
 `make tables` writes all of them, and the figure of memory as an input; `make check-results` fails
 when pages and results drift apart.
-Names of tables are those of `recorded.MADE`, with the files that each is made of, and those below.
+Names of tables are those of `recorded`, with the files that each is made of, and those below.
 """
 
 import ast
+import contextlib
 import dataclasses
 import inspect
+import io
+import os
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-import command_help
 import input_figure
 import recorded
-from reinstate.cli import VERBS
+from reinstate.cli import VERBS, parse
 from reinstate.files import write_atomically
+from words import NBSP, markdown
 
+EXAMPLE = "barcode-bandits"  # whose settings stand for those of all experiments
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"<!-- ([\w-]+)(?:: ([^>]+))? -->\n.*?<!-- /\1 -->", re.DOTALL)
 NUMBER = re.compile(r"[^ \n(|]+<!-- ([^>]+) -->")
@@ -35,8 +40,8 @@ NUMBER = re.compile(r"[^ \n(|]+<!-- ([^>]+) -->")
 
 def verbs_table() -> str:
     """The command's verbs, and what each is for."""
-    rows = [[f"[`reinstate {verb}`](#{verb})", line] for verb, line in VERBS.items()]
-    return recorded.markdown(["verb", "to"], rows)
+    verbs = VERBS.items()
+    return markdown([{"verb": f"[`reinstate {v}`](#{v})", "to": line} for v, line in verbs])
 
 
 def settings_table(where: str, section: str = "task") -> str:
@@ -47,8 +52,31 @@ def settings_table(where: str, section: str = "task") -> str:
     rows = []
     for field in dataclasses.fields(kind):
         flag = f"`--{section}.{field.name.replace('_', '-')}`"
-        rows.append([flag, f"`{field.default}`", meanings[field.name]])
-    return recorded.markdown(["setting", "default", "meaning"], rows)
+        meaning = meanings[field.name]
+        rows.append({"setting": flag, "default": f"`{field.default}`", "meaning": meaning})
+    return markdown(rows)
+
+
+def commands() -> str:
+    """What every verb says of itself; settings that many have, where the first of them is."""
+    parts, known = [], set[str]()
+    for verb in VERBS:
+        line = [verb, EXAMPLE] if EXAMPLE in help_of([verb]) else [verb]
+        about, *boxes = help_of(line).split("╭─ ")
+        new = [box for box in boxes if "--help" in box or box not in known]
+        known.update(boxes)
+        also = "" if len(new) == len(boxes) else "\n\nAnd the settings above."
+        said = "╭─ ".join([about, *new]).rstrip()
+        parts += [f"## {verb}\n\n```\n$ reinstate {' '.join(line)} --help\n{said}\n```{also}"]
+    return "\n\n".join(parts)
+
+
+def help_of(words: Sequence[str]) -> str:
+    said = io.StringIO()
+    wide = mock.patch.dict(os.environ, {"COLUMNS": "100", "NO_COLOR": "1"})
+    with wide, contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
+        parse([*words, "--help"])
+    return said.getvalue().strip()
 
 
 def file_block(name: str) -> str:
@@ -71,10 +99,8 @@ def explained(kind: type) -> dict[str, str]:
 
 
 MADE: dict[str, Callable[..., str]] = {
-    **recorded.COMPUTED,
-    "recorded-files": recorded.files_table,
     "verbs": verbs_table,
-    "commands": command_help.commands,
+    "commands": commands,
     "settings": settings_table,
     "file": file_block,
 }
@@ -96,7 +122,7 @@ def fill(text: str) -> str:
 
     def number(found: re.Match[str]) -> str:
         # Words stay in one piece, so that it is known where they begin.
-        value = recorded.number(found[1]).replace(" ", recorded.NBSP)
+        value = recorded.number(found[1]).replace(" ", NBSP)
         return f"{value}<!-- {found[1]} -->"
 
     return NUMBER.sub(number, BLOCK.sub(made, text))

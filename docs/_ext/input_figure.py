@@ -1,17 +1,17 @@
 """Recorded rewards → results/memory-as-input.svg: what the memory is worth as an input."""
 
 from dataclasses import replace
-from pathlib import Path
 
+import reinstate.figures.page  # noqa: F401  # before what it imports in a circle
 from reinstate.figures.chart import Chart, Series
 from reinstate.figures.mpl import draw
-from reinstate.figures.page import write_page  # noqa: F401  # whose parts import the next in a circle
 from reinstate.files import read_json, write_atomically
 from reinstate_paper import EXPERIMENTS
 from reinstate_paper.inputs_page import SHADES, gains, input_charts, runs_and_mean
+from words import RESULTS
 
-RESULTS = Path(__file__).parents[2] / "results"
 FILE = RESULTS / "memory-as-input.svg"
+RECORDS = [RESULTS / "inputs.json", *(RESULTS / name / "results.json" for name in EXPERIMENTS)]
 NAMES = {name: f"Experiment {place}" for place, name in enumerate(EXPERIMENTS, 1)}
 
 
@@ -48,7 +48,9 @@ def _whole_state() -> list[Series]:
 
 
 def write() -> None:
-    """Draw it again where it differs: the same numbers give the same bytes."""
+    """Draw it where records are that it does not show: the same numbers give the same bytes."""
+    if not all(record.exists() for record in RECORDS):
+        return
     drawn = draw(charts()).written("svg", dpi=200, metadata={"Date": None})
     if not FILE.exists() or FILE.read_bytes() != drawn:
         write_atomically(FILE, drawn)

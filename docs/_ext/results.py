@@ -9,9 +9,9 @@ from typing import Any
 from docutils import nodes  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 
-import recorded
 from reinstate.figures.page import write_page
 from reinstate.figures.page.play import write_play
+from words import RESULTS
 
 INLINE = "cell.svg"  # its lines have the colour of the text around them
 
@@ -27,7 +27,7 @@ def draw_inline(app: Sphinx, doctree: nodes.document) -> None:
 def write_report(app: Sphinx, exception: Exception | None) -> None:
     """What `reinstate report` makes of the recorded results."""
     if exception is None and app.builder.format == "html":
-        write_page([recorded.RESULTS], Path(app.outdir) / "report.html")
+        write_page([RESULTS], Path(app.outdir) / "report.html")
 
 
 def write_games(app: Sphinx, exception: Exception | None) -> None:

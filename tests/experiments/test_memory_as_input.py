@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from readme_tables import inputs_table
+from claim_tables import inputs
 from reinstate.errors import UserError
 from reinstate.files import read_json, write_json
 from reinstate.runs.gather import gather_inputs
@@ -101,7 +101,7 @@ def test_runs_complement_results(tmp_path: Path) -> None:
     assert rows["barcode-bandits"]["own"]["epl2rl"] is None  # settings of no preset
     more = {"settings": to_dict(preset), "device": "A"}
     paths = [results(tmp_path / "b", {"epl2rl-input": 2.0}, **more), tmp_path / "run"]
-    table = inputs_table(gather_inputs(paths, ""))
+    table = inputs(gather_inputs(paths, ""))
     assert table.endswith("frozen weights; quick preset on A and an unrecorded one.")
 
 
@@ -164,9 +164,9 @@ def test_table(tmp_path: Path) -> None:
     agents = {f"epl2rl-input{tail}": float(n) for n, tail in sizes}
     full = results(tmp_path / "a", {**agents, "epl2rl": 8.0, "l2rl": 4.4})
     bare = results(tmp_path / "b", {"epl2rl-input-8": 0.5}, experiment="two-step", optimum={})
-    assert inputs_table(gather_inputs([full, bare], "")).splitlines() == [
+    assert inputs(gather_inputs([full, bare], "")).splitlines() == [
         "| experiment | chance | no memory | 2 | 4 | 8 | 16 | all 50 | epL2RL |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         "| barcode-bandits, quick | 1.80 | 4.40 [4.30, 4.50] | 2.00 [1.90, 2.10] |"
         " 3.00 [2.90, 3.10] |  | 4.00 [3.90, 4.10] | 1.00 [0.90, 1.10] | 8.00 [7.90, 8.10] |",
         "| two-step, quick |  |  |  |  | 0.500 [0.400, 0.600] |  |  |  |",
