@@ -119,10 +119,11 @@ def test_the_release_says_where_the_repository_is() -> None:
     assert "`REINSTATE_REPOSITORY`" in CONTRIBUTING
 
 
-def test_the_tree_shows_what_there_is() -> None:
+def test_the_tree_shows_rooms_that_there_are() -> None:
     (tree,) = [block for block in blocks("", CONTRIBUTING) if block.startswith("src/reinstate/")]
-    shown = {name for name in re.findall(r"[\w.]+/?", tree) if name.endswith((".py", "/"))}
-    package = ROOT / "src" / "reinstate"
-    there = {p.name + "/" for p in package.iterdir() if (p / "__init__.py").exists()}
-    there |= {p.name for p in package.glob("*.py") if not p.name.startswith("__")}
-    assert shown >= there
+    library = tree.partition("src/reinstate_paper/")[0].removeprefix("src/reinstate/")
+    shown = set(re.findall(r"\b(\w+)/", library))
+    rooms = {path.parent.name for path in (ROOT / "src/reinstate").glob("*/__init__.py")}
+    assert shown <= rooms
+    for name in re.findall(r"\w+\.py", library):
+        assert (ROOT / "src/reinstate" / name).exists()
