@@ -252,7 +252,7 @@ def test_the_layout_of_hbayesdm(command: Command, hasty: None, tmp_path: Path) -
     assert said.code == 0 and "taken as common: 1 → 1/2, 2 → 3/4\n" in said.out
     write(tmp_path / "ts.csv", rows, ("who", *header[1:3], "gain"))
     said = command("fit-choices ts.csv --out x")
-    assert_refused(said, "such as --columns participant=NAME reward=NAME")
+    assert_refused(said, "say which are meant, --columns participant=NAME reward=NAME")
 
 
 GOOD: list[list[Any]] = [["a", 1, e, 0, "", e % 2, e // 2 % 2, e // 4 % 2] for e in range(12)]
@@ -267,7 +267,7 @@ GOOD: list[list[Any]] = [["a", 1, e, 0, "", e % 2, e // 2 % 2, e // 4 % 2] for e
         (".", ". cannot be read: it is a folder"),
         ("empty.csv", "empty.csv is empty"),
         ("header.csv", "column action of header.csv has no value"),
-        ("words.csv", "has no column 'participant' or 'action' or 'state' or 'reward': it has lor"),
+        ("words.csv", "--columns participant=NAME action=NAME state=NAME reward=NAME; it has lor"),
         ("binary.csv", "binary.csv cannot be read as CSV"),
         ("apart.csv", "no episode has a predecessor in its session"),
         ("good.csv --model lerned", "Expected one of ('one-back', 'learned', 'hierarchical')"),
@@ -328,7 +328,6 @@ def test_a_reward_that_is_no_reward(command: Command, tmp_path: Path) -> None:
         ("numpyro", "choices.csv --model hierarchical", "reinstate[fit]"),
         ("arviz", "choices.csv --model hierarchical --compare", "reinstate[arviz]"),
         ("arviz", "choices.csv --model hierarchical --draws x.nc", "reinstate[arviz]"),
-        ("pyarrow.parquet", "choices.parquet", "reinstate[parquet]"),
     ],
 )
 def test_what_is_not_installed_is_named(

@@ -62,7 +62,7 @@ def describe(table: ChoiceTable) -> dict[str, Any]:
     choices = table.choices
     sessions = np.unique(np.stack([choices.participant, choices.session]), axis=1)
     return {
-        "file": None if table.origin.in_memory else table.origin.name,
+        "file": table.file,
         "participants": len(table.participants),
         "sessions": sessions.shape[1],
         "episodes": len(choices.action),
@@ -70,7 +70,7 @@ def describe(table: ChoiceTable) -> dict[str, Any]:
         "actions": table.actions,
         "states": table.states,
         "skipped": table.skipped,
-        "bad_rows": table.bad_rows,
+        "bad_rows": [*table.bad_rows],
         "design": design_of(choices)._asdict(),
     }
 
@@ -80,9 +80,8 @@ def _warnings(table: ChoiceTable) -> list[str]:
     common = float(np.mean(table.choices.action == table.choices.state))
     if common < 0.5:
         first, other = table.actions[0], table.states[1]
-        option = table.origin.option("common", {first: other})
         found.append(
             f"actions lead to their common state in only {common:.0%} of episodes: if {first}"
-            f" commonly leads to {other}, say so ({option})"
+            f" commonly leads to {other}, say so (--common {first}={other})"
         )
     return found

@@ -15,30 +15,31 @@ Without `state`, the column `second_choice` tells it: of its four labels in sort
 two belong to one state and the last two to the other.
 """
 
-from collections import Counter
-from collections.abc import Mapping
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from reinstate.choices.columns import (
-    UNKNOWN,
-    Column,
-    Origin,
-    Problems,
-    is_empty,
-    origin_of,
-    quoted,
-)
-from reinstate.choices.layout import COLUMNS, KNOWN, SECOND_CHOICE, THEIRS, own_columns
-from reinstate.choices.model import Choices, Ints
-from reinstate.choices.reading import read_columns
-from reinstate.errors import UserError
+from reinstate.choices.model import Choices
+from reinstate.choices.reading import Raw, read_columns
+from reinstate.errors import UserError, nearest, one_line
 
-__all__ = ["COLUMNS", "ChoiceTable", "read_choices"]
-
+COLUMNS = ("participant", "session", "episode", "cued", "cue_episode", "action", "state", "reward")
+SECOND_CHOICE = "second_choice"  # of four options, two per state: serves where there is no state
+KNOWN = (*COLUMNS, SECOND_CHOICE)
+REQUIRED = ("participant", "action", "state", "reward")
+ABSENT = {"session": "1", "cue_episode": ""}  # what each row then has
+# hBayesDM's names of its two-step models are understood as they are.
+THEIRS = {"participant": "subjID", "action": "level1_choice", SECOND_CHOICE: "level2_choice"}
+EMPTY = ("", "nan", "na", "<na>", "null", "none")
 BINARY = {"0": 0, "1": 1, "false": 0, "true": 1}
 SIGNED = {"-1": 0, "1": 1}
+EITHER = "0, 1, true or false"
+UNKNOWN = -(2**60)  # comes before all episodes
+LONGEST = 60  # characters of a label in messages
+SHOWN = 10  # bad rows named in messages
 
 
 class ChoiceTable(NamedTuple):
@@ -48,9 +49,9 @@ class ChoiceTable(NamedTuple):
     participants: list[str]  # the label of each code
     actions: list[str]
     states: list[str]  # in the order of the actions that commonly lead there
-    skipped: int
-    bad_rows: list[str]  # the first of those skipped, with reasons
-    origin: Origin = Origin("the table", in_memory=True)
+    skipped: int = 0
+    bad_rows: Sequence[str] = ()  # the first of those skipped, with reasons
+    file: str | None = None
 
 
 def read_choices(
@@ -67,41 +68,119 @@ def read_choices(
     drops them instead, and an episode that followed a dropped one has no predecessor. Rewards are
     0 and 1; with `signed_rewards` they are −1 and 1.
     """
-    renamed = dict(columns or {})
-    found, problems = read_columns(source, {*KNOWN, *THEIRS.values(), *renamed.values()})
-    origin = origin_of(source)
-    own = own_columns(origin, found, renamed)
-    actions, action = _two_labels(origin, own["action"], problems)
-    states, state = _states(origin, own, problems)
-    if _crossed(origin, actions, states, dict(common or {})):
-        states, state = states[::-1], 1 - state
-    reward = _rewards(origin, own["reward"], problems, signed_rewards)
-    participants, participant = _named(own["participant"], problems)
-    _, session = _named(own["session"], problems)
-    cued, cue = _cues(own, problems)
-    table = Choices(participant, session, participant, cued, cue, action, state, reward)
-    table = table._replace(episode=_episodes(own, table, problems))
-    table = _renumber(table, problems)
-    good = problems.good
-    if not good.all() and not skip_bad:
-        raise UserError(_complaint(origin, problems))
-    if not good.any():
-        raise UserError(f"{origin.name} has no good row: {'; '.join(problems.shown())}")
-    kept = Choices._make(column[good] for column in table)
-    present, codes = np.unique(kept.participant, return_inverse=True)
-    names = [participants[p] for p in present]
-    kept = kept._replace(participant=codes)
-    bad = int((~good).sum())
-    return ChoiceTable(kept, names, actions, states, bad, problems.shown(), origin)
+    file = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+    rows = _Rows(file or "the table", source, dict(columns or {}))
+    actions, action = rows.two("action")
+    states, state = _states(rows)
+    if _crossed(actions, states, dict(common or {})):
+        states, state = states[::-1], [None if s is None else 1 - s for s in state]
+    reward = _rewards(rows, signed_rewards)
+    participants = rows.labels("participant")
+    participant = rows.coded("participant", participants)
+    session = rows.coded("session", rows.labels("session"))
+    cued, cue = _cues(rows)
+    whose = [*zip(participant, session, strict=True)]
+    episode, cue_episode = _numbered(rows, whose, _episodes(rows, whose), cued, cue)
+    kept = [row for row in range(rows.count) if row not in rows.bad]
+    told = [f"{rows.place(row)}: {rows.bad[row]}" for row in sorted(rows.bad)[:SHOWN]]
+    if rows.bad and not skip_bad:
+        more = [f"and {len(rows.bad) - SHOWN} more"] if len(rows.bad) > SHOWN else []
+        heading = f"{len(rows.bad)} of {rows.count} rows in {rows.table} are bad"
+        heading += ": mend them, or drop them with --skip-bad"
+        raise UserError("\n  ".join([heading, *told, *more]))
+    if not kept:
+        raise UserError(f"{rows.table} has no good row: {'; '.join(told)}")
+    every = participant, session, episode, cued, cue_episode, action, state, reward
+    found = Choices._make(np.array([column[row] for row in kept]) for column in every)
+    present, codes = np.unique(found.participant, return_inverse=True)
+    names = [participants[code] for code in present]
+    found = found._replace(participant=codes)
+    return ChoiceTable(found, names, actions, states, len(rows.bad), told, file)
 
 
-def _complaint(origin: Origin, problems: Problems) -> str:
-    bad, rows = int((~problems.good).sum()), len(problems.reason)
-    shown = problems.shown()
-    more = [f"and {bad - len(shown)} more"] if bad > len(shown) else []
-    drop = f"mend them, or drop them with {origin.option('skip_bad')}"
-    heading = f"{bad} of {rows} rows in {origin.name} are bad: {drop}"
-    return "\n  ".join([heading, *shown, *more])
+Codes = list[int | None]  # of each row; None where its label has no meaning
+
+
+class _Rows:
+    """The rows of a table, and what is wrong with those that are bad: the first reason found."""
+
+    def __init__(self, table: str, source: Any, renamed: Mapping[str, str]) -> None:
+        self.table = table
+        raw: Raw = read_columns(source, lambda names: _own_names(table, names, renamed))
+        self.columns, self.place, self.bad = raw
+        self.count = len(self.columns["action"])
+        for name, label in ABSENT.items():
+            self.columns.setdefault(name, [label] * self.count)
+
+    def refuse(self, row: int, reason: str) -> None:
+        self.bad.setdefault(row, reason)
+
+    def told(self, name: str, row: int) -> str:
+        label = self.columns[name][row]
+        return f"{name} is {'empty' if _is_empty(label) else _quoted(label)}"
+
+    def decode(self, name: str, meaning: Callable[[str], int | None], expected: str) -> Codes:
+        """Return the meaning of each row's label; refuse rows without one."""
+        known = {label: meaning(label) for label in set(self.columns[name])}
+        codes = [known[label] for label in self.columns[name]]
+        for row, code in enumerate(codes):
+            if code is None:
+                self.refuse(row, f"{self.told(name, row)}, expected {expected}")
+        return codes
+
+    def labels(self, name: str, number: int | None = None) -> list[str]:
+        """Return a column's labels in sorted order; perhaps only those that most good rows have."""
+        column = self.columns[name]
+        good = (label for row, label in enumerate(column) if not number or row not in self.bad)
+        total = Counter(_tidy(label) for label in good if not _is_empty(label))
+        labels = sorted(label for label, _ in total.most_common(number))
+        if any(_integer(label) is None for label in labels):
+            return labels
+        return sorted(labels, key=lambda label: _integer(label) or 0)  # numbers by size
+
+    def coded(self, name: str, labels: list[str], expected: str = "a name or a number") -> Codes:
+        """Return the place of each row's label."""
+        code = {label: place for place, label in enumerate(labels)}
+        return self.decode(name, lambda label: code.get(_tidy(label)), expected)
+
+    def two(self, name: str) -> tuple[list[str], Codes]:
+        """Number the two commonest labels in sorted order; rows with any other are bad."""
+        labels = self.labels(name, 2)
+        if len(labels) < 2:
+            only = f"only the value {_quoted(labels[0])}" if labels else "no value"
+            where = f"column {name} of {self.table}"
+            raise UserError(f"{where} has {only}: a choice model needs two")
+        return labels, self.coded(name, labels, " or ".join(map(_quoted, labels)))
+
+
+def _own_names(table: str, names: Sequence[str], renamed: Mapping[str, str]) -> dict[str, str]:
+    """Return our name → the table's; a UserError names all that are missing at once."""
+    for name in renamed:
+        if name not in KNOWN:
+            raise UserError(nearest("column", name, KNOWN))
+    own = {name: name if name in names else THEIRS.get(name, name) for name in KNOWN}
+    own = {n: w for n, w in own.items() if w in names or n in REQUIRED} | dict(renamed)
+    if "state" not in renamed and own["state"] not in names and own.get(SECOND_CHOICE) in names:
+        del own["state"]
+    if missing := {name: theirs for name, theirs in own.items() if theirs not in names}:
+        asked = " or ".join(
+            repr(renamed[n]) + f" for {n}" if n in renamed else repr(n) for n in missing
+        )
+        such = " ".join(f"{name}=NAME" for name in missing)
+        raise UserError(
+            f"{table} has no column {asked}: say which are meant, --columns {such};"
+            f" it has {one_line(', '.join(names)) or 'none'}"
+        )
+    return own
+
+
+def _is_empty(label: str) -> bool:
+    return label.strip().lower() in EMPTY
+
+
+def _quoted(label: str) -> str:
+    """Quote the beginning of a label, which may be long."""
+    return repr(label) if len(label) <= LONGEST else f"{label[:LONGEST]!r}…"
 
 
 def _tidy(label: str) -> str:
@@ -118,166 +197,106 @@ def _integer(label: str) -> int | None:
     return int(value) if value.is_integer() and abs(value) < 2**53 else None
 
 
-def _binary(label: str) -> int | None:
-    return BINARY.get(_tidy(label).lower())
-
-
-def _in_order(labels: set[str]) -> list[str]:
-    """Sort numbers by size, other labels alphabetically."""
-    numbers = all(_integer(label) is not None for label in labels)
-    return sorted(labels, key=lambda label: _integer(label) or 0) if numbers else sorted(labels)
-
-
-def _named(column: Column, problems: Problems) -> tuple[list[str], Ints]:
-    labels = _in_order({_tidy(label) for label in column.labels if not is_empty(label)})
-    return labels, _codes(column, labels, "a name or a number", problems)
-
-
-def _commonest(column: Column, problems: Problems, count: int) -> list[str]:
-    """Return the labels that most good rows have, in sorted order."""
-    rows = np.bincount(column.code[problems.good], minlength=len(column.labels))
-    total: Counter[str] = Counter()
-    for label, n in zip(column.labels, rows.tolist(), strict=True):
-        if n and not is_empty(label):
-            total[_tidy(label)] += n
-    return _in_order({label for label, _ in total.most_common(count)})
-
-
-def _two_labels(origin: Origin, column: Column, problems: Problems) -> tuple[list[str], Ints]:
-    """Encode the two commonest labels in sorted order; rows with any other are bad."""
-    labels = _commonest(column, problems, 2)
-    if len(labels) < 2:
-        only = f"only the value {quoted(labels[0])}" if labels else "no value"
-        table = f"column {column.name} of {origin.name}"
-        raise UserError(f"{table} has {only}: a choice model needs two")
-    return labels, _codes(column, labels, " or ".join(map(quoted, labels)), problems)
-
-
-def _states(origin: Origin, own: dict[str, Column], problems: Problems) -> tuple[list[str], Ints]:
-    """Encode the second stage, from its own column or from the choice that was made there."""
-    if "state" in own:
-        return _two_labels(origin, own["state"], problems)
-    column = own[SECOND_CHOICE]
-    labels = _commonest(column, problems, 4)
+def _states(rows: _Rows) -> tuple[list[str], Codes]:
+    """Number the second stages, from their own column or from the choices that were made there."""
+    if "state" in rows.columns:
+        return rows.two("state")
+    labels = rows.labels(SECOND_CHOICE, 4)
     numbers = ["0", "1", "2", "3"] if "0" in labels else ["1", "2", "3", "4"]
     labels = numbers if set(labels) <= set(numbers) else labels  # an option may be unused
     if len(labels) != 4:
         raise UserError(
-            f"column {SECOND_CHOICE} of {origin.name} has {len(labels)} values: without a column"
+            f"column {SECOND_CHOICE} of {rows.table} has {len(labels)} values: without a column"
             " state it needs four, two for each state in sorted order"
         )
-    option = _codes(column, labels, ", ".join(map(quoted, labels)), problems)
-    state = np.where(option == UNKNOWN, UNKNOWN, option // 2)
+    option = rows.coded(SECOND_CHOICE, labels, ", ".join(map(_quoted, labels)))
+    state = [None if code is None else code // 2 for code in option]
     return ["/".join(labels[:2]), "/".join(labels[2:])], state
 
 
-def _rewards(origin: Origin, column: Column, problems: Problems, signed: bool) -> Ints:
-    if signed:
-        return problems.decode(column, lambda label: SIGNED.get(_tidy(label)), "-1 or 1")
-    expected = "0 or 1"
-    if any(_tidy(label) == "-1" for label in column.labels):
-        expected += f" (for -1 and 1 there is {origin.option('signed_rewards')})"
-    return problems.decode(column, _binary, expected)
-
-
-def _episodes(own: dict[str, Column], table: Choices, problems: Problems) -> Ints:
-    """Return the episodes' numbers; without a column, 1, 2, … in the order of a session's rows."""
-    if "episode" in own:
-        return problems.decode(own["episode"], _integer, "a whole number")
-    return _ranks(_session_of(table), np.arange(len(table.action))) + 1
-
-
-def _codes(column: Column, labels: list[str], expected: str, problems: Problems) -> Ints:
-    code = {label: i for i, label in enumerate(labels)}
-    return problems.decode(column, lambda label: code.get(_tidy(label)), expected)
-
-
-def _crossed(origin: Origin, actions: list[str], states: list[str], common: dict[str, str]) -> bool:
+def _crossed(actions: list[str], states: list[str], common: Mapping[str, str]) -> bool:
     """Tell whether the first action commonly leads to the second state."""
-    crossed, flag = set(), "common" if origin.in_memory else "--common"
+    crossed = set()
     for action, state in common.items():
         for kind, label, known in (("action", action, actions), ("state", state, states)):
             if label not in known:
-                there = f"[{', '.join(map(quoted, known))}]"
-                raise UserError(f"{flag} names the {kind} {label!r}: the table has {there}")
+                there = f"[{', '.join(map(_quoted, known))}]"
+                raise UserError(f"--common names the {kind} {label!r}: the table has {there}")
         crossed.add(actions.index(action) != states.index(state))
     if len(crossed) > 1:
-        raise UserError(f"{flag} pairs both actions with the same state: {common}")
+        raise UserError(f"--common pairs both actions with the same state: {common}")
     return crossed == {True}
 
 
-def _cues(own: dict[str, Column], problems: Problems) -> tuple[np.ndarray, Ints]:
+def _rewards(rows: _Rows, signed: bool) -> Codes:
+    known, expected = (SIGNED, "-1 or 1") if signed else (BINARY, "0 or 1")
+    if not signed and any(_tidy(label) == "-1" for label in set(rows.columns["reward"])):
+        expected += " (for -1 and 1 there is --signed-rewards)"
+    return rows.decode("reward", lambda label: known.get(_tidy(label).lower()), expected)
+
+
+def _cues(rows: _Rows) -> tuple[list[bool], Codes]:
     """Return whether each row is cued, and the number of the episode whose cue it shows."""
-    column = own["cue_episode"]
-    cued = shown = column.decode(is_empty) == 0
-    cue = column.decode(_integer)
-    if "cued" in own:
-        cued = problems.decode(own["cued"], _binary, "0, 1, true or false") == 1
-    expected = "expected a whole number on a cued row"
-    problems.add(cued & (cue == UNKNOWN), lambda row: f"{column.quoted(row)}, {expected}")
-    # Tables without gaps write −1 for no cue.
-    problems.add(
-        ~cued & shown & (cue != -1),
-        lambda row: f"{column.quoted(row)} on an uncued row, expected nothing",
-    )
+    labels = rows.columns["cue_episode"]
+    shown, cue = [not _is_empty(label) for label in labels], [_integer(label) for label in labels]
+    cued = shown
+    if "cued" in rows.columns:
+        flags = rows.decode("cued", lambda label: BINARY.get(_tidy(label).lower()), EITHER)
+        cued = [flag == 1 for flag in flags]
+    for row in range(rows.count):
+        if cued[row] and cue[row] is None:
+            expected = "expected a whole number on a cued row"
+            rows.refuse(row, f"{rows.told('cue_episode', row)}, {expected}")
+        if not cued[row] and shown[row] and cue[row] != -1:  # tables without gaps write −1
+            expected = "on an uncued row, expected nothing"
+            rows.refuse(row, f"{rows.told('cue_episode', row)} {expected}")
     return cued, cue
 
 
-def _renumber(table: Choices, problems: Problems) -> Choices:
+def _episodes(rows: _Rows, whose: Sequence[object]) -> Codes:
+    """Return the episodes' numbers; without a column, 1, 2, … in the order of a session's rows."""
+    if "episode" in rows.columns:
+        return rows.decode("episode", _integer, "a whole number")
+    played: Counter[object] = Counter()
+    numbers: Codes = []
+    for session in whose:
+        played[session] += 1
+        numbers.append(played[session])
+    return numbers
+
+
+def _numbered(
+    rows: _Rows, whose: Sequence[object], number: Codes, cued: list[bool], cue: Codes
+) -> tuple[list[int], list[int]]:
     """Number episodes and cues 0, 1, … within their session; check cues and order.
 
     Bad rows are numbered too: when dropped they leave a gap, after which none has a predecessor.
     """
-    number, cue_number = table.episode, table.cue_episode
-    group, row = _session_of(table), np.arange(len(number))
-    # A row without a readable episode number keeps its place in the file.
-    before = np.maximum.accumulate(np.where(number != UNKNOWN, row, 0))
-    rank = _ranks(group, number[before])
-
-    values, place = np.unique(number, return_inverse=True)
-    cue_place = np.minimum(np.searchsorted(values, cue_number), len(values) - 1)
-    cue_place = np.where(values[cue_place] == cue_number, cue_place, len(values))
-    key, cue_key = (group * (len(values) + 1) + at for at in (place, cue_place))
-    problems.add(
-        (_find(key, problems.good, key) != row) & problems.good,
-        lambda r: f"episode {number[r]} comes twice in this session",
-    )
-    problems.add(
-        table.cued & (cue_number >= number),
-        lambda r: f"cue_episode is {cue_number[r]}, expected one before episode {number[r]}",
-    )
-    found = True
-    while found:  # rows that show the cue of a bad row are bad too
-        target = _find(cue_key, problems.good, key)
-        found = problems.add(
-            table.cued & (target < 0),
-            lambda r: f"cue_episode is {cue_number[r]}: this session has no such good row",
-        )
-    return table._replace(episode=rank, cue_episode=np.where(table.cued, rank[target], -1))
-
-
-def _session_of(table: Choices) -> Ints:
-    """Return one number per session; labels without a meaning count as one more."""
-    person, session = (np.maximum(c, -1) + 1 for c in (table.participant, table.session))
-    pairs = person * (session.max(initial=0) + 1) + session
-    return np.unique(pairs, return_inverse=True)[1]  # small, so that products of them are, too
-
-
-def _ranks(group: Ints, number: Ints) -> Ints:
-    """Count 0, 1, … through each group in the order of its numbers, and of rows where equal."""
-    row = np.arange(len(group))
-    order = np.lexsort((row, number, group))
-    new = np.diff(group[order], prepend=-1) != 0
-    rank = np.empty(len(row), np.int64)
-    rank[order] = row - np.maximum.accumulate(np.where(new, row, 0))
-    return rank
-
-
-def _find(wanted: Ints, good: np.ndarray, key: Ints) -> Ints:
-    """Find the first good row with each wanted key; −1 if there is none."""
-    rows = np.flatnonzero(good)
-    if not len(rows):
-        return np.full(len(wanted), -1)
-    rows = rows[np.argsort(key[rows], kind="stable")]
-    at = np.minimum(np.searchsorted(key[rows], wanted), len(rows) - 1)
-    return np.where(key[rows][at] == wanted, rows[at], -1)
+    sessions: dict[object, list[tuple[int, int]]] = defaultdict(list)
+    last = UNKNOWN
+    for row, session in enumerate(whose):
+        # A row without a readable episode number keeps its place in the file.
+        last = last if (own := number[row]) is None else own
+        sessions[session].append((last, row))
+    episode, cue_episode = [0] * rows.count, [-1] * rows.count
+    for session_rows in sessions.values():
+        row_of: dict[int, int] = {}
+        for place, (own, row) in enumerate(sorted(session_rows)):
+            episode[row] = place
+            if row in rows.bad:
+                continue
+            if own in row_of:
+                rows.refuse(row, f"episode {own} comes twice in this session")
+                continue
+            row_of[own] = row
+            if not cued[row] or (wanted := cue[row]) is None:
+                continue
+            target = row_of.get(wanted)
+            if wanted >= own:
+                expected = f"expected one before episode {own}"
+                rows.refuse(row, f"cue_episode is {wanted}, {expected}")
+            elif target is None or target in rows.bad:  # what shows a bad row's cue is bad too
+                rows.refuse(row, f"cue_episode is {wanted}: this session has no such good row")
+            else:
+                cue_episode[row] = episode[target]
+    return episode, cue_episode

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Annotated
 
 from reinstate.analysis.results import Scores
-from reinstate.choices.columns import PARQUET
 from reinstate.choices.model import from_record
+from reinstate.choices.reading import PARQUET
 from reinstate.cli.shared import Computing, NewFile, RunFolder, shown
 from reinstate.cli.tables import print_agents, say, say_next
 from reinstate.errors import UserError

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional
 
-from reinstate.choices.columns import PARQUET
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.posterior import require_arviz
+from reinstate.choices.reading import PARQUET
 from reinstate.choices.simulated import RATES, Design, recovery
 from reinstate.choices.summary import recovery_summary, summary
 from reinstate.cli.shared import Flag, NewFile, Verb, shown

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from reinstate.choices.columns import PARQUET
 from reinstate.choices.documents import ROW, ChoiceFit, Recovery, WeightRow
 from reinstate.choices.fitted import fit_table
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import Choices
 from reinstate.choices.participants import require_model
 from reinstate.choices.posterior import Posterior, save_draws
+from reinstate.choices.reading import PARQUET
 from reinstate.choices.saved import checked_design, checked_fit
 from reinstate.choices.simulated import RATES, Design, design_of, recovery, simulate
 from reinstate.choices.summary import summary
@@ -69,7 +69,7 @@ def _table(data: Any, *how: Any) -> ChoiceTable:
     if not isinstance(data, Choices):
         return read_choices(data, *how)
     names = [str(code) for code in range(int(data.participant.max(initial=-1)) + 1)]
-    return ChoiceTable(data, names, ["0", "1"], ["0", "1"], 0, [])
+    return ChoiceTable(data, names, ["0", "1"], ["0", "1"])
 
 
 class FittedChoices(Mapping[str, Any]):
