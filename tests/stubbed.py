@@ -16,7 +16,7 @@ import numpy as np
 
 from reinstate import registry
 from reinstate.analysis.intervals import over_seeds
-from reinstate.choices.fitted import fit_table
+from reinstate.choices.fits import fit_table
 from reinstate.devices import Division
 from reinstate.figures.learning import training_curves
 from reinstate.files import write_arrays, write_atomically

@@ -104,7 +104,6 @@ FITS = {
     "group/uncued": [],
     "group/uncued/IMF/ci95": ...,
     "group/uncued/IMF/mean": "x",
-    "rows": [],
     "rows/0": 7,
     "rows/0/p": ...,
     "stay/episodic": ...,
@@ -115,8 +114,8 @@ FITS = {
     "comparison/uncued/0": 1.5,
     "comparison/uncued/0/bic": [1.0],
     "data/actions": ["0"],
-    "data/design/participants": 10**9,
     "data/design/cued": 7.0,
+    "data/design": ...,
 }
 
 

@@ -8,7 +8,6 @@ import numpy as np
 from reinstate.agent import Network
 from reinstate.analysis.results import AgentResults, ChoiceWeight, GateScores, Scores
 from reinstate.analysis.verdicts import Region
-from reinstate.choices.documents import per_participant
 from reinstate.choices.model import STRATEGIES, from_record
 from reinstate.evaluation import Evaluation, Record
 from reinstate.memory import DND
@@ -49,7 +48,7 @@ TRIED_IMF = "six stages of training; learned values; no perseveration in the mod
 def judge(world: EpisodicTwoStep, record: Record) -> Scores:
     from reinstate.analysis.exposures import rewards_over_seeds
     from reinstate.analysis.gates import gate_scores
-    from reinstate.choices.participants import fit_choices
+    from reinstate.choices.fits import fit_choices
 
     reward = np.asarray(record.reward).sum(axis=-1)  # (seeds, epochs, episodes)
     fitted: Any = fit_choices(from_record(record))
@@ -129,14 +128,14 @@ def _strategies(group: dict[str, Any]) -> list[Check]:
 
 def _share(weights: dict[str, ChoiceWeight], name: str) -> Any:
     """Return a strategy's weight over the largest, in size, of the same seed and episodes."""
-    each = {n: np.array(per_participant(weights[n])) for n in STRATEGIES if n in weights}
+    each = {n: np.array(weights[n]["per_participant"]) for n in STRATEGIES if n in weights}
     return claims.ratio(each[name], np.max(np.abs(list(each.values())), axis=0), 0.0)
 
 
 def _episodic_above_all(weights: dict[str, ChoiceWeight]) -> Check:
     """Ours: the paper does not rank the strategies."""
-    episodic = np.array(per_participant(weights["EMB"]))
-    others = np.max([per_participant(weights[n]) for n in STRATEGIES if n != "EMB"], axis=0)
+    episodic = np.array(weights["EMB"]["per_participant"])
+    others = np.max([weights[n]["per_participant"] for n in STRATEGIES if n != "EMB"], axis=0)
     text = "EMB is epl2rl's largest weight on cued episodes (lead over the next)"
     return claims.claim(text, episodic - others, Region(low=0.0), "more than 0")
 

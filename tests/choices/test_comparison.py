@@ -1,13 +1,14 @@
 """Models compared and choices predicted, by their definitions."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from reference.choices import MIXTURE
-from reinstate.choices.comparison import compare_by_bic
-from reinstate.choices.fitted import fit_table
-from reinstate.choices.learned import group_learned, select_episodes
-from reinstate.choices.likelihood import fit_weights
+from reinstate.choices.comparison import Posterior, compare_by_bic
+from reinstate.choices.fits import fit_table
+from reinstate.choices.likelihood import fit_weights, group_learned, select_episodes
 from reinstate.choices.model import (
     NAMES,
     Choices,
@@ -16,10 +17,8 @@ from reinstate.choices.model import (
     join_choices,
     link_episodes,
 )
-from reinstate.choices.posterior import Posterior
-from reinstate.choices.predicted import predicted_by_posterior
 from reinstate.choices.simulated import simulate
-from reinstate.choices.stay import ORDER, PANELS, stay_panels
+from reinstate.choices.stay import ORDER, PANELS, predicted_by_posterior, stay_panels
 from reinstate.choices.tables import ChoiceTable
 
 
@@ -102,7 +101,7 @@ def test_predictions_by_draws_of_the_posterior() -> None:
     """Weights that decide everything give their rule; weights of 0 give a half, give or take."""
     counts = count_choices(PEOPLE)
 
-    def predicted(imb: float) -> dict[str, dict[str, list[list[float]]]]:
+    def predicted(imb: float) -> Any:
         data = [group_one_back(own, "uncued") for own in counts[1:]]
         beta = np.zeros((2, 30, 1, 4))
         beta[..., 1] = imb

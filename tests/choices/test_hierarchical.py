@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reinstate.choices.fits import fit_choices
 from reinstate.choices.hierarchical import fit_hierarchical, known_from_choices, sampling_warnings
 from reinstate.choices.likelihood import fit_weights
 from reinstate.choices.model import NAMES, Choices, count_choices, group_one_back, join_choices
-from reinstate.choices.participants import fit_choices
 from reinstate.choices.simulated import simulate
 from reinstate.errors import UserError
 from reinstate.runs.choice_fits import write_tidy

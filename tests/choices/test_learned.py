@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from reference.choices import MIXTURE, numeric_hessian, slow_log_likelihood
-from reinstate.choices.learned import (
+from reinstate.choices.fits import fit_choices
+from reinstate.choices.likelihood import (
     FittedEpisodes,
     fit_learned,
+    fit_weights,
     group_learned,
     running_values,
     select_episodes,
 )
-from reinstate.choices.likelihood import fit_weights
 from reinstate.choices.model import (
     NAMES,
     Choices,
@@ -22,7 +23,6 @@ from reinstate.choices.model import (
     join_choices,
     link_episodes,
 )
-from reinstate.choices.participants import fit_choices
 from reinstate.choices.simulated import simulate
 
 

@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from reference.choices import MIXTURE, numeric_hessian, slow_log_likelihood, slow_rows
+from reinstate.choices.fits import fit_choices, over_participants, weight_rows
 from reinstate.choices.likelihood import fit_weights, without_each
 from reinstate.choices.model import (
     NAMES,
@@ -17,7 +18,6 @@ from reinstate.choices.model import (
     group_one_back,
     link_episodes,
 )
-from reinstate.choices.participants import fit_choices, over_participants, weight_rows
 from reinstate.choices.simulated import recovery, simulate
 from reinstate.errors import UserError
 

@@ -8,9 +8,8 @@ import pytest
 from scipy import special
 
 import reinstate
-from reinstate.choices.comparison import compare_by_loo
+from reinstate.choices.comparison import Posterior, compare_by_loo, leave_one_out, save_draws
 from reinstate.choices.model import NAMES, count_choices, group_one_back, join_choices
-from reinstate.choices.posterior import Posterior, leave_one_out, save_draws
 from reinstate.choices.simulated import simulate
 from reinstate.choices.tables import COLUMNS, read_choices
 from reinstate.errors import UserError
@@ -23,7 +22,7 @@ pytest.importorskip("numpyro")
 
 
 def arviz() -> Any:
-    from reinstate.choices.posterior import require_arviz
+    from reinstate.choices.comparison import require_arviz
 
     return require_arviz()
 

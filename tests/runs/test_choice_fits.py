@@ -110,7 +110,7 @@ def test_other_fits_lie_beside_it(
     with pytest.raises(UserError, match="is fitted by the learned model, not by one-back"):
         fit_beside(tmp_path / "learned", "one-back", how)
     (tmp_path / "other.json").write_text("[]")
-    with pytest.raises(UserError, match=r"other\.json is no fit of choices"):
+    with pytest.raises(UserError, match=r"other\.json does not hold a fit of choices"):
         fit_beside(tmp_path / "other.json", "one-back", how)
 
 

@@ -1,7 +1,17 @@
-"""What fits of choices hold: the documents of `fit_choices`, fit.json and recovery.json."""
+"""What fits of choices hold: the documents of `fit_choices`, fit.json and recovery.json.
 
-from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict, cast
+A fit.json may be anybody's, so it is checked by these types before it is shown or simulated.
+"""
+
+from typing import Annotated, NotRequired, TypedDict, cast
+
+from msgspec import Meta
+
+from reinstate.analysis.results import Array, Pair, Probability
+
+Model = Annotated[str, Meta(pattern="^(one-back|learned|hierarchical)$")]
+Two = Annotated[list[str], Meta(min_length=2, max_length=2)]
+FOUR = Meta(min_length=4, max_length=4)  # outcomes, in the order of `stay.ORDER`
 
 
 class WeightRow(TypedDict):
@@ -62,22 +72,16 @@ class FitRow(TypedDict, total=False):
     divergences: int
 
 
-class GroupWeight(TypedDict, total=False):
+class GroupWeight(TypedDict):
     """One weight over participants."""
 
     mean: float
-    ci95: list[float] | None
-    per_participant: list[float]
-    se: float | None
-    sd: float  # over participants, of the hierarchical model
-    t: float | None  # against 0
-    p: float | None
-
-
-def per_participant(weight: Mapping[str, Any]) -> list[float]:
-    """Return a weight of each participant; earlier versions called them seeds."""
-    found: list[float] = weight["per_participant" if "per_participant" in weight else "per_seed"]
-    return found
+    ci95: Pair | None
+    per_participant: Array
+    se: NotRequired[float | None]
+    sd: NotRequired[float]  # over participants, of the hierarchical model
+    t: NotRequired[float | None]  # against 0
+    p: NotRequired[float | None]
 
 
 class Weights(TypedDict):
@@ -107,24 +111,58 @@ class ModelRow(TypedDict, total=False):
 
 
 class StayPanel(TypedDict):
-    """How often an action is chosen again; lists run over `stay.ORDER`."""
+    """How often an action is chosen again, by outcome."""
 
-    mean: list[float | None]
-    ci95: list[Any]
+    mean: Annotated[list[float | None], FOUR]
+    ci95: Annotated[list[Pair | None], FOUR]
     per_participant: list[list[float | None]]
     pooled: NotRequired[list[float | None]]  # over all episodes, whoever played them
     episodes: NotRequired[list[int]]
 
 
-class ChoiceFit(Weights):
-    """What `fit_choices` returns; fit.json also has `data`, and how it was made."""
+class Stay(TypedDict):
+    """The panels of `stay.PANELS`."""
 
-    model: str
-    stay: dict[str, Any]  # a StayPanel for each of `stay.PANELS`, and their `order`
-    stay_predicted: NotRequired[dict[str, Any]]  # the same by the fitted model; see `predicted`
-    comparison: NotRequired[dict[str, list[ModelRow]]]  # by part, the best first
+    order: list[str]  # of the outcomes
+    incremental_uncued: StayPanel
+    incremental_cued: StayPanel
+    episodic: StayPanel
+
+
+class Designed(TypedDict):
+    """How much was played, and of what kind; see `simulated.Design`."""
+
+    participants: Annotated[int, Meta(ge=1)]
+    sessions: Annotated[int, Meta(ge=1)]
+    episodes: Annotated[int, Meta(ge=1)]
+    p_common: Probability
+    cued: Probability
+
+
+class Data(TypedDict):
+    """What a table held."""
+
+    file: str | None
+    participants: int
+    sessions: int
+    episodes: int
+    cued: int
+    actions: Two
+    states: Two
+    skipped: int
+    bad_rows: list[str]
+    design: Designed
+
+
+class ChoiceFit(Weights):
+    """What `fit_choices` returns; fit.json also has how it was made."""
+
+    model: Model
+    stay: Stay
+    stay_predicted: NotRequired[Stay]  # the same by the fitted model
+    comparison: NotRequired[dict[str, Annotated[list[ModelRow], Meta(min_length=1)]]]  # by part
     beside: NotRequired["dict[str, ChoiceFit]"]  # other fits that figures show too, by label
-    data: NotRequired[dict[str, Any]]  # what the table held
+    data: NotRequired[Data]
 
 
 class RecoveredWeight(TypedDict):

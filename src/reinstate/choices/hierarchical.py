@@ -19,10 +19,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from reinstate.choices.comparison import Posterior
 from reinstate.choices.documents import FitRow, GroupWeight, WeightRow, Weights, weight_row
 from reinstate.choices.likelihood import fit_weights
 from reinstate.choices.model import NAMES, GroupedChoices, Ints, group_one_back
-from reinstate.choices.posterior import Posterior
 from reinstate.errors import UserError
 
 LARGEST_R_HAT = 1.01

@@ -73,6 +73,29 @@ def join_choices(parts: list[Choices]) -> Choices:
     return Choices(*[np.concatenate(column) for column in zip(*parts, strict=True)])
 
 
+class Design(NamedTuple):
+    """How much is played, and of what kind; the defaults are those of `recovery`."""
+
+    participants: int = 20
+    sessions: int = 30  # of each participant
+    episodes: int = 100  # of each session
+    p_common: float = 0.8  # probability of the common transition
+    cued: float = 0.5  # share of episodes that are cued
+
+
+def design_of(choices: Choices) -> Design:
+    """Take the design from choices: means where participants or sessions differ."""
+    played = np.unique(np.stack([choices.participant, choices.session]), axis=1)
+    people = len(np.unique(choices.participant))
+    return Design(
+        people,
+        max(round(played.shape[1] / people), 1),
+        max(round(len(choices.action) / played.shape[1]), 2),
+        float(np.mean(choices.action == choices.state)),
+        float(np.mean(choices.cued)),
+    )
+
+
 class Linked(NamedTuple):
     """Episodes in order of participant, session and number, with those they may depend on."""
 

@@ -1,12 +1,12 @@
 """Simulated agents whose weights are known, and how well fits recover these weights."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
 from reinstate.choices.documents import RecoveredWeight, Recovery, WeightRow
+from reinstate.choices.fits import fit_choices
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import (
     MODEL_BASED,
@@ -15,37 +15,15 @@ from reinstate.choices.model import (
     NONE,
     SIGN,
     Choices,
+    Design,
     from_arrays,
     join_choices,
 )
-from reinstate.choices.participants import fit_choices
+from reinstate.choices.reading import MOST_ROWS
 from reinstate.errors import UserError, nearest, require_positive, require_probability
 
 # At which simulated agents learn values: where rates are fitted, one that is not at an end.
 RATES = {"one-back": 1.0, "learned": 0.5, "hierarchical": 1.0}
-
-
-class Design(NamedTuple):
-    """How much is played, and of what kind; the defaults are those of `recovery`."""
-
-    participants: int = 20
-    sessions: int = 30  # of each participant
-    episodes: int = 100  # of each session
-    p_common: float = 0.8  # probability of the common transition
-    cued: float = 0.5  # share of episodes that are cued
-
-
-def design_of(choices: Choices) -> Design:
-    """Take the design from choices: means where participants or sessions differ."""
-    played = np.unique(np.stack([choices.participant, choices.session]), axis=1)
-    people = len(np.unique(choices.participant))
-    return Design(
-        people,
-        max(round(played.shape[1] / people), 1),
-        max(round(len(choices.action) / played.shape[1]), 2),
-        float(np.mean(choices.action == choices.state)),
-        float(np.mean(choices.cued)),
-    )
 
 
 def simulate(
@@ -115,6 +93,8 @@ def recovery(
     and 2. `recovery(**design_of(choices)._asdict())` simulates as much as somebody played.
     """
     require_positive(participants=participants)
+    if participants * sessions * episodes > MOST_ROWS:
+        raise UserError(f"a design may have {MOST_ROWS:,} episodes in all: play fewer")
     rng = np.random.default_rng(seed)
     if agents is None:
         draws = rng.uniform(-0.5, 2, size=(participants, len(NAMES["cued"])))

@@ -1,18 +1,39 @@
 """Stay probabilities: how often an action is chosen again, by its last outcome.
 
 A transition is common if the state reached is the one that the action commonly leads to.
+
+A fitted model predicts them too: every fitted choice from what came before it, as it was played.
+Of maximum-likelihood fits the prediction is the one at the estimates. Of the hierarchical model it
+is the posterior predictive distribution: the choices are made again with the weights of each of
+some hundred draws, and the stay probabilities of these replicated choices are averaged over
+participants; their mean over draws is the prediction, and its interval holds 95% of them. Where the
+participants' own mean lies outside it, the model misses something.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
+from scipy import special
 
 from reinstate.analysis.intervals import over_seeds
-from reinstate.choices.documents import StayPanel
-from reinstate.choices.model import NONE, Floats, Ints
+from reinstate.choices.comparison import Posterior
+from reinstate.choices.documents import Stay, StayPanel, WeightRow
+from reinstate.choices.likelihood import group_learned, select_episodes
+from reinstate.choices.model import (
+    NAMES,
+    NONE,
+    Choices,
+    Floats,
+    Ints,
+    group_one_back,
+    link_episodes,
+    pattern_codes,
+)
 
 Counts = Ints | Floats  # expected counts are no whole numbers
 
+REPLICATES = 400  # draws of the posterior with which choices are made again
 ORDER = ("rewarded-common", "rewarded-uncommon", "unrewarded-common", "unrewarded-uncommon")
 PANELS = ("incremental_uncued", "incremental_cued", "episodic")
 
@@ -28,7 +49,7 @@ _action, _state, _reward = _code // 4, _code // 2 % 2, _code % 2
 _cell = 2 * (1 - _reward) + (_action != _state)  # of ORDER
 
 
-def stay_panels(counts: Ints) -> dict[str, Any]:
+def stay_panels(counts: Ints) -> Stay:
     """Compute the three panels from the counts of `count_choices`; lists run over `ORDER`.
 
     - incremental_uncued: in uncued episodes, P(the previous episode's action), by its outcome
@@ -43,7 +64,7 @@ def stay_panels(counts: Ints) -> dict[str, Any]:
         found = over_each_cell(with_none(_shares(stayed, total)))
         (pooled,) = with_none(_shares(stayed.sum(axis=0, keepdims=True), total.sum(axis=0)))
         panels[name] = {**found, "pooled": pooled, "episodes": total.sum(axis=0).tolist()}
-    return panels
+    return cast(Stay, panels)
 
 
 def stays(counts: Counts) -> dict[str, tuple[Counts, Counts]]:
@@ -84,3 +105,71 @@ def over_each_cell(per_participant: list[list[float | None]]) -> StayPanel:
         "ci95": [cell and cell["ci95"] for cell in cells],
         "per_participant": per_participant,
     }
+
+
+def predicted_at_estimates(
+    choices: Choices, counts: Ints, names: Sequence[str], rows: Sequence[WeightRow]
+) -> Stay:
+    """Predict the panels of `stay_panels` from the estimates of a maximum-likelihood fit."""
+    estimates: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows:
+        own = estimates.setdefault((row["participant"], row["part"]), {})
+        own[row["strategy"]] = row["estimate"]
+    linked = link_episodes(choices)
+    expected = np.zeros(counts.shape)
+    for code, name in enumerate(names):
+        for part, weights in NAMES.items():
+            if (name, part) not in estimates:
+                continue
+            own = estimates[name, part]
+            beta = np.array([own[weight] for weight in weights])
+            if "alpha" in own:
+                data = select_episodes(linked, code, part)
+                at, grouped = (data.previous, data.cue), group_learned(data, weights, own["alpha"])
+            else:
+                at, grouped = pattern_codes(part), group_one_back(counts[code], part)
+            p = special.expit(grouped.x @ beta)
+            np.add.at(expected[code], at, np.stack([p, 1 - p], -1) * grouped.total[:, None])
+    shares = stay_shares(expected)
+    return _panels({name: (share, None) for name, share in shares.items()})
+
+
+def predicted_by_posterior(
+    posteriors: Sequence[Posterior], participants: int, seed: int = 0
+) -> Stay:
+    """Predict the panels of `stay_panels` by posterior draws, with their 95% intervals."""
+    rng = np.random.default_rng(seed)
+    sums = {name: np.zeros((participants, len(ORDER))) for name in PANELS}
+    means: dict[str, list[Floats]] = {name: [] for name in PANELS}
+    drawn = [posterior.thinned(REPLICATES) for posterior in posteriors]
+    replicates = min(len(beta) for beta in drawn)
+    for draw in range(replicates):
+        counts = np.zeros((participants, NONE + 1, NONE + 1, 2))
+        for posterior, beta in zip(posteriors, drawn, strict=True):
+            data, (previous, cue) = posterior.data, pattern_codes(posterior.part)
+            total = np.array([own.total for own in data], int)  # (participants, patterns)
+            chosen = rng.binomial(total, special.expit(beta[draw] @ data[0].x.T))
+            again = np.stack([chosen, total - chosen], axis=-1)
+            counts[np.array(posterior.codes)[:, None], previous, cue] = again
+        for name, shares in stay_shares(counts).items():
+            sums[name] += shares
+            known = ~np.isnan(shares)
+            mean = np.where(known, shares, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+            means[name].append(np.where(known.any(axis=0), mean, np.nan))
+    return _panels({name: (sums[name] / replicates, np.array(means[name])) for name in PANELS})
+
+
+def _panels(found: dict[str, tuple[Floats, Floats | None]]) -> Stay:
+    """Make panels of each participant's shares, and of the group's mean in each replication."""
+    panels: dict[str, Any] = {"order": list(ORDER)}
+    for name, (shares, means) in found.items():
+        met = ~np.isnan(shares)
+        mean = [
+            float(s[m].mean()) if m.any() else None for s, m in zip(shares.T, met.T, strict=True)
+        ]
+        ci95: list[list[float] | None] = [None] * len(ORDER)
+        if means is not None:
+            ends = np.quantile(means, [0.025, 0.975], axis=0).T.tolist()
+            ci95 = [None if m is None else e for m, e in zip(mean, ends, strict=True)]
+        panels[name] = {"mean": mean, "ci95": ci95, "per_participant": with_none(shares)}
+    return cast(Stay, panels)

@@ -1,11 +1,12 @@
 """What a fit found, as text."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from reinstate.choices.documents import ChoiceFit, ModelRow, Recovery
+from reinstate.choices.fits import interval_and_p
 from reinstate.choices.model import NAMES
-from reinstate.choices.participants import interval_and_p
 from reinstate.choices.stay import ORDER, PANELS
 
 SHORT = {
@@ -77,31 +78,41 @@ def _cells(document: ChoiceFit, part: str, name: str) -> tuple[str, str]:
     return mean, "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
+# Columns: their titles, and how a row of the comparison fills them.
+BY_BIC = {
+    "sum of AIC": "{aic:,.1f}",
+    "of BIC": "{bic:,.1f}",
+    "above best": "{delta_bic:,.1f}",
+    "best for": "{best_for} of {people}",
+}
+BY_LOO = {
+    "elpd (LOO)": "{elpd_loo:.1f}",
+    "SE": "{se:.1f}",
+    "below best": "{delta_elpd:.1f}",
+    "its SE": "{delta_se:.1f}",
+    "k > 0.7": "{high_k}",
+}
+
+
 def _comparison(part: str, models: Sequence[ModelRow], people: int) -> str:
     """Make one row per model, the best first."""
-    each: Any = models
-    if "elpd_loo" in models[0]:
-        right = ["elpd (LOO)", "SE", "below best", "SE", "k > 0.7"]
-        names = ["elpd_loo", "se", "delta_elpd", "delta_se"]
-        numbers = [[*(f"{row[n]:.1f}" for n in names), str(row["high_k"])] for row in each]
-    else:
-        right, names = (
-            ["sum of AIC", "of BIC", "above best", "best for"],
-            ["aic", "bic", "delta_bic"],
-        )
-        best = [f"{row['best_for']} of {people}" for row in each]
-        numbers = [
-            [*(f"{row[n]:,.1f}" for n in names), of] for row, of in zip(each, best, strict=True)
-        ]
-    rows = [[row["model"], *cells] for row, cells in zip(models, numbers, strict=True)]
-    return _table(f"models of {part} choices, the best first", ["model"], right, rows)
+    columns = BY_LOO if "elpd_loo" in models[0] else BY_BIC
+    rows = []
+    for row in models:
+        known: Any = defaultdict(float, row, people=people)
+        rows.append([row["model"], *(cell.format_map(known) for cell in columns.values())])
+    return _table(f"models of {part} choices, the best first", ["model"], [*columns], rows)
 
 
 def _stay(document: ChoiceFit) -> str:
     """Make one row per outcome: how often its action is chosen again, and by the model."""
-    rows = []
+    rows, stay, by_model = (
+        [],
+        cast(Any, document["stay"]),
+        cast(Any, document.get("stay_predicted")),
+    )
     for panel in PANELS:
-        own, predicted = document["stay"][panel], document.get("stay_predicted", {}).get(panel)
+        own, predicted = stay[panel], by_model and by_model[panel]
         for place, outcome in enumerate(ORDER):
             if own["mean"][place] is not None:
                 model = _with_ends(predicted, place) if predicted else ""
@@ -113,8 +124,7 @@ def _stay(document: ChoiceFit) -> str:
 
 def _with_ends(panel: Mapping[str, Any], place: int) -> str:
     """Write a share with its interval."""
-    ends = panel["ci95"] or [None] * len(ORDER)
-    mean, ci95 = panel["mean"][place], ends[place]
+    mean, ci95 = panel["mean"][place], panel["ci95"][place]
     if mean is None:
         return ""
     return _share(mean) + (" [{}, {}]".format(*map(_share, ci95)) if ci95 else "")

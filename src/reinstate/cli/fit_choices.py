@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional
 
+from reinstate.choices.comparison import require_arviz
 from reinstate.choices.likelihood import PRIOR_SD
-from reinstate.choices.posterior import require_arviz
 from reinstate.choices.reading import PARQUET
 from reinstate.choices.simulated import RATES, Design, recovery
 from reinstate.choices.summary import recovery_summary, summary

@@ -7,7 +7,7 @@ from typing import Any
 from reinstate.analysis.results import Results
 from reinstate.choices import model
 from reinstate.choices.documents import ChoiceFit, Recovery
-from reinstate.choices.participants import interval_and_p
+from reinstate.choices.fits import interval_and_p
 from reinstate.choices.stay import COMPANION, ORDER, PANELS
 from reinstate.figures.chart import Chart, Line, Series, sharing_y, with_series
 from reinstate.figures.numbers import at, curve, finite, points

@@ -15,21 +15,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from reinstate.choices.comparison import Posterior, save_draws
 from reinstate.choices.documents import ROW, ChoiceFit, Recovery, WeightRow
-from reinstate.choices.fitted import fit_table
+from reinstate.choices.fits import fit_table, require_model
 from reinstate.choices.likelihood import PRIOR_SD
-from reinstate.choices.model import Choices
-from reinstate.choices.participants import require_model
-from reinstate.choices.posterior import Posterior, save_draws
+from reinstate.choices.model import Choices, Design, design_of
 from reinstate.choices.reading import PARQUET
-from reinstate.choices.saved import checked_design, checked_fit
-from reinstate.choices.simulated import RATES, Design, design_of, recovery, simulate
+from reinstate.choices.simulated import RATES, recovery, simulate
 from reinstate.choices.summary import summary
 from reinstate.choices.tables import COLUMNS, ChoiceTable, read_choices
 from reinstate.errors import UserError, require_positive
 from reinstate.figures import choices as charts
 from reinstate.figures import mpl
-from reinstate.files import new_folder, read_json, write_atomically, write_document
+from reinstate.files import check, new_folder, read_json, write_atomically, write_document
 from reinstate.runs.provenance import provenance
 
 if TYPE_CHECKING:
@@ -140,7 +138,7 @@ class FittedChoices(Mapping[str, Any]):
     def recovery(self, seed: int = 0) -> Recovery:
         """Simulate as much as was played here, with known weights, and fit it by the same model."""
         model, design = self.document["model"], self.document["data"]["design"]
-        return recovery(seed=seed, model=model, alpha=RATES[model], **design)
+        return recovery(seed=seed, model=model, alpha=RATES[model], **cast(Any, design))
 
 
 def fit_beside(path: str | Path, model: str, how: Mapping[str, Any]) -> FittedChoices:
@@ -183,10 +181,11 @@ def save_fit(document: ChoiceFit, out: Path, label: str = "participants") -> Non
 def read_fit(path: str | Path) -> ChoiceFit:
     """Read the fit.json of a folder, or a file of that kind."""
     file = Path(path) / "fit.json" if Path(path).is_dir() else Path(path)
-    document = read_json(file)
-    if not isinstance(document, dict) or not {"model", "data", "group", "stay"} <= document.keys():
-        raise UserError(f"{file} is no fit of choices: name what reinstate fit-choices left")
-    return checked_fit(document, file)
+    advice = "name what reinstate fit-choices left"
+    found = check(ChoiceFit, read_json(file), file, "hold a fit of choices", advice)
+    if "data" not in found:
+        raise UserError(f"{file} does not hold a fit of a table: {advice}")
+    return found
 
 
 def _is_fit(path: Path) -> bool:
@@ -196,7 +195,7 @@ def _is_fit(path: Path) -> bool:
 def read_design(path: str | Path, **how: Any) -> Design:
     """Take the design of a table of choices, read with these options, or of its fit's folder."""
     if _is_fit(Path(path)):
-        return checked_design(read_fit(path)["data"].get("design"), Path(path))
+        return Design(**read_fit(path)["data"]["design"])
     return design_of(read_choices(path, **how).choices)
 
 

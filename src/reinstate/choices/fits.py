@@ -1,4 +1,4 @@
-"""Fits of several participants, their group, and their stay probabilities."""
+"""Fits of several participants and their group, predicted and compared."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -8,23 +8,37 @@ from scipy import stats
 
 from reinstate.analysis.intervals import over_seeds
 from reinstate.choices import documents
-from reinstate.choices.documents import ChoiceFit, FitRow, GroupWeight, WeightRow, Weights
-from reinstate.choices.learned import fit_learned, select_episodes
-from reinstate.choices.likelihood import PRIOR_SD, Fit, fit_weights, without_each
+from reinstate.choices.comparison import Posterior, compare_by_bic, compare_by_loo, require_arviz
+from reinstate.choices.documents import ChoiceFit, Data, FitRow, GroupWeight, WeightRow, Weights
+from reinstate.choices.likelihood import (
+    PRIOR_SD,
+    Fit,
+    fit_learned,
+    fit_weights,
+    select_episodes,
+    without_each,
+)
 from reinstate.choices.model import (
     NAMES,
     Choices,
     Ints,
     count_choices,
+    design_of,
     group_one_back,
     link_episodes,
 )
-from reinstate.choices.posterior import Posterior
-from reinstate.choices.stay import stay_panels
+from reinstate.choices.stay import predicted_at_estimates, predicted_by_posterior, stay_panels
+from reinstate.choices.tables import ChoiceTable
 from reinstate.errors import UserError, nearest, require_positive
 
 MODELS = ("one-back", "learned", "hierarchical")
 QUALITY = "n", "log_likelihood", "aic", "bic", "mcfadden_r2", "separated", "identified"
+NONE = {"no strategy": ("one-back", ("bias", "perseveration"))}
+# Other models of the same choices: of which kind, and with which weights.
+RIVALS = {
+    "one-back": {"learned": ("learned", NAMES["cued"]), **NONE},
+    "learned": {"one-back": ("one-back", NAMES["cued"]), **NONE},
+}
 
 
 def fit_choices(
@@ -172,6 +186,73 @@ def interval_and_p(
     weight = document["group"][part][name]
     if weight["ci95"] is not None:
         return weight["ci95"], weight.get("p")
-    (row,) = [r for r in document["rows"] if (r["part"], r["strategy"]) == (part, name)]
-    low, high = row["low"], row["high"]
-    return None if low is None or high is None else [low, high], row["p"]
+    for row in document["rows"]:
+        if (row["part"], row["strategy"]) == (part, name):
+            low, high = row["low"], row["high"]
+            return None if low is None or high is None else [low, high], row["p"]
+    return None, None
+
+
+def fit_table(
+    table: ChoiceTable,
+    model: str = "one-back",
+    prior_sd: float = PRIOR_SD,
+    seed: int = 0,
+    compare: bool = False,
+) -> tuple[ChoiceFit, list[Posterior]]:
+    """Fit a table, predict its stay probabilities and compare models; return the draws too.
+
+    Maximum-likelihood fits are compared with themselves without each strategy; `compare` adds the
+    other way to look back, and no strategy at all. Of the hierarchical model it samples the same
+    without each strategy.
+    """
+    choices, names = table.choices, table.participants
+    if compare and model == "hierarchical":
+        require_arviz()  # before a minute is spent on sampling
+    document, posteriors = fit_with_draws(choices, model, names, prior_sd, seed)
+    counts = count_choices(choices)
+    document["warnings"] = _doubts(table) + document["warnings"]
+    if model == "hierarchical":
+        document["stay_predicted"] = predicted_by_posterior(posteriors, len(names), seed)
+        if compare:
+            document["comparison"], doubts = compare_by_loo(posteriors, counts, names, seed)
+            document["warnings"] += doubts
+    else:
+        rows = document["rows"]
+        document["stay_predicted"] = predicted_at_estimates(choices, counts, names, rows)
+        fits = {model: document["fits"]}
+        for rival, (kind, weights) in RIVALS[model].items() if compare else ():
+            less = fit_each(choices, counts, kind, names, prior_sd, rival=True, weights=weights)
+            fits[rival] = less["fits"]
+        document["comparison"] = compare_by_bic(fits)
+    return {"data": describe(table), **document}, posteriors
+
+
+def describe(table: ChoiceTable) -> Data:
+    """Say what a table holds."""
+    choices = table.choices
+    sessions = np.unique(np.stack([choices.participant, choices.session]), axis=1)
+    return {
+        "file": table.file,
+        "participants": len(table.participants),
+        "sessions": sessions.shape[1],
+        "episodes": len(choices.action),
+        "cued": int(choices.cued.sum()),
+        "actions": table.actions,
+        "states": table.states,
+        "skipped": table.skipped,
+        "bad_rows": [*table.bad_rows],
+        "design": cast(Any, design_of(choices)._asdict()),
+    }
+
+
+def _doubts(table: ChoiceTable) -> list[str]:
+    found = [f"skipped {table.skipped} bad rows"] if table.skipped else []
+    common = float(np.mean(table.choices.action == table.choices.state))
+    if common < 0.5:
+        first, other = table.actions[0], table.states[1]
+        found.append(
+            f"actions lead to their common state in only {common:.0%} of episodes: if {first}"
+            f" commonly leads to {other}, say so (--common {first}={other})"
+        )
+    return found
