@@ -395,14 +395,3 @@ def test_text_of_half_a_character(tmp_path: Path) -> None:
 @pytest.mark.parametrize("recorded", [True, ["cpu × 4"], 4])
 def test_devices_that_are_no_text(recorded: Any) -> None:
     assert devices.elsewhere(recorded, num_seeds=2) is None
-
-
-def test_a_table_that_miscounts_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    arrow = pytest.importorskip("pyarrow")
-    path = tmp_path / "choices.parquet"
-    columns = {name: [0, 1, 1] for name in ("participant", "action", "state", "reward")}
-    parquet.write_table(arrow.table(columns), path)
-    short = arrow.table({name: values[:2] for name, values in columns.items()})
-    monkeypatch.setattr(parquet.ParquetFile, "read", lambda *_, **__: short)
-    assert "says that it has 3 rows" in refusal(lambda: read_choices(path))
