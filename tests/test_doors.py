@@ -22,10 +22,10 @@ from tiny import ENVIRONMENT
 
 COMMANDS = """
 list --json
-train guessing --out run --memory.share 0.5
+train guessing --out run --set memory.share=0.5
 evaluate run --json
-train higher-lower --agent gru --memory-kind last-episode --seeds 1 --learner.epochs 2 \
- --learner.lanes 2 --task.num-contexts 2 --task.repeats 2 --evaluation.epochs 2 --out other --json
+train higher-lower --agent gru --set memory-kind=last-episode evaluation.epochs=2 --seeds 1 \
+ --learner.epochs 2 --learner.lanes 2 --task.num-contexts 2 --task.repeats 2 --out other --json
 reproduce guessing --out found --json
 optimum guessing --json
 report found run --out page.html

@@ -47,8 +47,8 @@ TINY: Settings[BarcodeBandits, DND] = replace(
 # The same as options of the command.
 OPTIONS = (
     "--task.num-arms 3 --task.pulls 3 --task.num-contexts 3 --task.repeats 2"
-    " --task.barcode-length 4 --seeds 2 --network.hidden-size 4 --memory.capacity 6"
-    " --learner.lanes 4 --learner.epochs 4 --evaluation.epochs 3"
+    " --task.barcode-length 4 --seeds 2 --set network.hidden-size=4 memory.capacity=6"
+    " --learner.lanes 4 --learner.epochs 4 --set evaluation.epochs=3"
 )
 
 SILENT = Reporter(quiet=True)

@@ -120,8 +120,8 @@ def out_of_memory(error: BaseException) -> str | None:
         return None
     why = f" ({text[:160]})" if text else ""
     return (
-        f"out of memory{why}: lower --seeds, --learner.lanes, --evaluation.epochs or"
-        " --network.hidden-size, make the task smaller, or use a machine with more memory"
+        f"out of memory{why}: lower --seeds, --learner.lanes, evaluation.epochs or"
+        " network.hidden-size, make the task smaller, or use a machine with more memory"
     )
 
 

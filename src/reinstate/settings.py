@@ -1,14 +1,15 @@
 """The settings that all agents of an experiment share; to and from plain JSON values."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 from reinstate import rivals  # noqa: F401  (registers them)
 from reinstate.agent import AGENTS, Maker, Network
-from reinstate.errors import LARGEST_COUNT, UserError, brief, one_line, require_positive
+from reinstate.errors import LARGEST_COUNT, UserError, brief, nearest, one_line, require_positive
 from reinstate.evaluation import Evaluation
 from reinstate.files import convert
 from reinstate.learner import A2C, Learner, Rates
@@ -21,6 +22,7 @@ M = TypeVar("M", bound=Memory)
 MAX_SEED = LARGEST_COUNT
 LONGEST = 100  # characters of a value in a message
 KIND = "kind"  # under this name a memory that is no DND says what it is
+MEMORY_KIND = "memory-kind"  # what kind of memory is a setting by this name
 
 
 def require_seed(seed: int, name: str = "seed") -> None:
@@ -75,6 +77,62 @@ class Settings(Generic[W, M]):
         return replace(self, memory=make.memory_for(self.memory, self.task, self.network))
 
 
+def changed(
+    settings: Settings[W, Any], values: Mapping[str, Any], **parts: Any
+) -> Settings[W, Any]:
+    """Replace parts of settings, and values by name, as in {"memory.k": 5}.
+
+    "memory-kind" is such a name: another kind of memory, whose settings are others.
+    """
+    if MEMORY_KIND in values:
+        settings = replace(settings, memory=MEMORIES.find(str(values[MEMORY_KIND]))())
+    plain = to_dict(settings)
+    for name, part in parts.items():
+        plain[name] = dataclasses.asdict(part) if dataclasses.is_dataclass(part) else part
+    known = [name for name, _ in flat(plain)]
+    for name, value in values.items():
+        if name == MEMORY_KIND:
+            continue
+        if name not in known:
+            raise UserError(nearest("setting", name, [*known, MEMORY_KIND]))
+        *sections, last = name.replace("-", "_").split(".")
+        section = plain
+        for each in sections:
+            section = section[each]
+        section[last] = value
+    return recorded_settings(type(parts.get("task", settings.task)), plain)
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Name nested values as the command does: learner.learning-rate."""
+    for key, value in values.items():
+        name = f"{prefix}{key.replace('_', '-')}"
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{name}.")
+        else:
+            yield name, value
+
+
+def read_changes(words: Iterable[str]) -> dict[str, Any]:
+    """Read words such as memory.k=5 as values by name."""
+    found: dict[str, Any] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        name = name.removeprefix("--").replace("_", "-")
+        if name in found or not (name and value):
+            raise UserError(f"--set takes each name once, as in memory.k=5, not {word!r}")
+        found[name] = read_value(value)
+    return found
+
+
+def read_value(text: str) -> int | float | bool | str:
+    """Read a number, true, false or a word."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return {"true": True, "false": False}.get(text.lower(), text)
+
+
 def to_dict(settings: Any) -> dict[str, Any]:
     """Return settings as plain values, for a file; a memory that is no DND goes by its name."""
     values = dataclasses.asdict(settings)
@@ -88,6 +146,11 @@ def to_dict(settings: Any) -> dict[str, Any]:
             )
         values["memory"][KIND] = name
     return values
+
+
+def memory_name(settings: Settings) -> str:
+    """Return the name of the kind of memory that settings have."""
+    return MEMORIES.name_of(type(settings.memory)) or type(settings.memory).__name__
 
 
 def from_dict(kind: Any, values: Any, where: str = "settings") -> Any:

@@ -76,8 +76,8 @@ def test_help_of_an_experiment_has_all_its_settings(command: Command, verb: str)
         "--task.num-arms INT",
         "Arms of the bandit. (default: 10)",
         "--learner.lanes INT",
-        "--memory.k INT",
-        "--memory-kind STR",
+        "--set NAME=VALUE …",
+        "  memory.k=1\n",
         "--track NAME …",
         "--resume",
         "--checkpoint-every INT",
@@ -172,8 +172,8 @@ def test_watch(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Evaluator, "record", record)
     maze = "--task.height 3 --task.width 3 --task.steps 5 --task.num-contexts 2 --task.repeats 2"
-    tiny = "--seeds 1 --network.hidden-size 4 --learner.lanes 2 --learner.epochs 1"
-    said = command(f"train water-maze --out m {maze} {tiny} --evaluation.epochs 2")
+    tiny = "--seeds 1 --set network.hidden-size=4 --learner.lanes 2 --learner.epochs 1"
+    said = command(f"train water-maze --out m {maze} {tiny} --set evaluation.epochs=2")
     assert said.code == 0, said.err
     said = command("watch water-maze m --exposure 2")
     assert said.code == 0 and said.out.count("step ") == 5  # no terminal: one block per step

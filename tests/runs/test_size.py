@@ -50,7 +50,7 @@ def changed(part: str, **changes: Any) -> Settings:
 @pytest.mark.parametrize(
     ("settings", "how", "to_lower"),
     [
-        (changed("network", hidden_size=100_000), {}, "--network.hidden-size (100000)"),
+        (changed("network", hidden_size=100_000), {}, "--set network.hidden-size (100000)"),
         (changed("learner", lanes=10**8), {}, "--learner.lanes (100000000)"),
         (replace(TINY, first_seed=10**7, seeds=10**7), {}, "--seeds (10000000)"),
         (changed("task", repeats=10**8), {}, "--task.repeats (100000000)"),
@@ -59,7 +59,7 @@ def changed(part: str, **changes: Any) -> Settings:
         (
             changed("evaluation", epochs=10**8),
             {"trained": False, "judged": True},
-            "--evaluation.epochs (100000000)",
+            "--set evaluation.epochs (100000000)",
         ),
     ],
 )
@@ -109,13 +109,22 @@ def test_the_largest_presets_fit_a_laptop(name: str) -> None:
     [
         ("train barcode-bandits --learner.lanes 2000000000", "lower --learner.lanes (2000000000)"),
         ("train barcode-bandits --agent nobody", "unknown agent 'nobody'"),
-        ("reproduce two-step --evaluation.epochs 2000000000", "lower --evaluation.epochs (20"),
+        (
+            "reproduce two-step --set evaluation.epochs=2000000000",
+            "lower --set evaluation.epochs (20",
+        ),
         ("reproduce all --seeds 900000", "barcode-bandits: this needs about "),
         ("tune barcode-bandits --trials 90000", "of memory, "),
         ("tune barcode-bandits --trials 1000000", "lower --trials or --rounds"),
         ("tune barcode-bandits --rounds 2000000000", "lower --trials or --rounds"),
-        ("evaluate barcode-bandits/epl2rl --epochs 2000000000", "lower --evaluation.epochs (20"),
-        ("memory-map barcode-bandits/epl2rl --epochs 2000000000", "lower --evaluation.epochs (20"),
+        (
+            "evaluate barcode-bandits/epl2rl --epochs 2000000000",
+            "lower --set evaluation.epochs (20",
+        ),
+        (
+            "memory-map barcode-bandits/epl2rl --epochs 2000000000",
+            "lower --set evaluation.epochs (20",
+        ),
         ("pretrain omniglot --memory.slots 2000000000", "lower --memory.slots (2000000000)"),
         ("pretrain omniglot --network.channels 800000 800000", "lower --network.channels (800000)"),
     ],

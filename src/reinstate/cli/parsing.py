@@ -4,6 +4,7 @@ Help must come fast: nothing in here may import JAX.
 """
 
 import argparse
+import ast
 import contextlib
 import difflib
 import io
@@ -11,8 +12,9 @@ import re
 import shutil
 import sys
 import textwrap
-from dataclasses import dataclass
-from inspect import getdoc
+from collections.abc import Mapping
+from dataclasses import dataclass, is_dataclass
+from inspect import getdoc, getsource
 from typing import Annotated, Any, ClassVar, Union
 
 import tyro
@@ -58,6 +60,10 @@ class Worded:
         """Return the options for a word, as a type and as defaults."""
         raise NotImplementedError
 
+    def more(self, arguments: list[str]) -> Mapping[str, str]:
+        """Return what --set changes, as NAME=DEFAULT, and what it means."""
+        return {}
+
 
 def parse_verb(verb: str, kind: Any, rest: list[str]) -> Any:
     """Parse what follows a verb: return its options, ready to be done."""
@@ -92,6 +98,9 @@ def run_tyro(kind: Any, arguments: list[str], prog: str, default: Any = None) ->
     except SystemExit as stop:
         if stop.code in (0, None):
             print(folded(shown.getvalue().rstrip()))
+            if more := _more(default, arguments):
+                rows = (f"  {name}\n      {text}" for name, text in more.items())
+                print(folded("\n".join(["", "settings that --set changes:", *rows])))
             raise
     raise UserError(_one_line(errors.getvalue(), kind, prog, default))
 
@@ -123,13 +132,18 @@ def wrap(line: str, width: int, hang: int) -> list[str]:
     return [piece.replace("\0", " ") for piece in wrapper.wrap(whole)]
 
 
+def _more(default: Any, arguments: list[str]) -> Mapping[str, str]:
+    return default.more(arguments) if isinstance(default, Worded) else {}
+
+
 def _one_line(box: str, kind: Any, prog: str, default: Any) -> str:
     """Return the message in one of tyro's error boxes, and the option that was probably meant."""
     lines = [re.sub(r"^[│╭╰] ?| *[│╮╯]$", "", line) for line in box.splitlines()]
     whole = re.split(r"(?m)^─+$", "\n".join(lines[1:-1]))[0]
     message = " ".join(whole.partition("\n\n")[0].split())
     if wrong := re.match(r"Unrecognized options: (--[^\s,=]+)", message):
-        if meant := meant_option(wrong[1], _options_of(kind, prog, default)):
+        more = [f"--set {row.partition('=')[0]}" for row in _more(default, [])]
+        if meant := meant_option(wrong[1], [*_options_of(kind, prog, default), *more]):
             message = f"unknown option {wrong[1]}: did you mean {meant}?"
     elif message.startswith("Missing from"):
         needed = re.findall(r"(?m)^ {4}(\S.*)$", whole)
@@ -149,7 +163,7 @@ def meant_option(wrong: str, known: list[str]) -> str | None:
     """Find the option that was meant: of the same last name in a section, or the nearest."""
     ends: dict[str, str] = {}
     for option in known:  # the learner's epochs come before the evaluation's
-        ends.setdefault(option.lstrip("-").split(".")[-1], option)
+        ends.setdefault(re.split("[. ]", option.lstrip("-"))[-1], option)
     end = wrong.lstrip("-").split(".")[-1].replace("_", "-")
     if end in ends:
         return ends[end]
@@ -186,3 +200,15 @@ def peek(arguments: list[str], flag: str, default: str) -> str:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument(flag, dest="value", nargs="?", default=default, const=default)
     return str(parser.parse_known_args(arguments)[0].value)
+
+
+def explained(kind: type) -> dict[str, str]:
+    """Return what the string below each field of a dataclass says, of its bases as well."""
+    found: dict[str, str] = {}
+    for base in reversed([each for each in kind.__mro__ if is_dataclass(each)]):
+        (tree,) = ast.parse(textwrap.dedent(getsource(base))).body
+        assert isinstance(tree, ast.ClassDef)
+        for field, below in zip(tree.body, tree.body[1:], strict=False):
+            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
+                found[ast.unparse(field.target)] = " ".join(ast.literal_eval(below.value).split())
+    return found

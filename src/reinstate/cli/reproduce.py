@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import reinstate_paper
 from reinstate.analysis.results import Results, Summary
-from reinstate.cli.shared import Computing, Names, S, Training, shown
+from reinstate.cli.shared import Computing, Names, Training, W, shown
 from reinstate.cli.tables import (
     PER_EPISODE,
     print_agents,
@@ -20,7 +20,7 @@ from reinstate.runs.experiment import Experiment, find_experiment
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reproduce(Training[S]):
+class Reproduce(Training[W]):
     """Train an experiment's agents, judge them with frozen weights, and check the paper's claims.
 
       reinstate reproduce barcode-bandits

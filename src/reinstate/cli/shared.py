@@ -1,21 +1,24 @@
 """What several verbs share: kinds of options, settings of an experiment."""
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 
-from tyro.conf import Fixed, Positional, Suppress, arg
+from tyro.conf import Fixed, Positional, Suppress, UseAppendAction, arg
 
-from reinstate.cli.parsing import Flag, Verb, Worded, peek
+from reinstate.cli.parsing import Flag, Verb, Worded, explained, peek
 from reinstate.devices import Spread
 from reinstate.errors import UserError, require_positive
-from reinstate.memory import MEMORIES
+from reinstate.learner import A2C
 from reinstate.runs.experiment import Experiment, experiment_names, find_experiment
-from reinstate.settings import Settings
+from reinstate.settings import MEMORY_KIND, Settings, changed, memory_name, read_changes
+from reinstate.tasks.base import World
 
-S = TypeVar("S", bound=Settings)
+W = TypeVar("W", bound=World)
 
 
 def shown(metavar: str, default: str | None = None) -> Any:
@@ -75,36 +78,58 @@ class OnTask(Worded, Verb):
         return described(experiment_names(), find_experiment, lambda found: found.summary)
 
 
+@dataclass(frozen=True)
+class Common(Generic[W]):
+    """The settings that are options of their own; --set changes the others."""
+
+    task: W
+    learner: A2C
+    seeds: int
+    """How many agents are trained, each from its own seed."""
+    first_seed: int
+    """The first seed; the others count on from it."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class OnExperiment(OnTask, Computing, Generic[S]):
+class OnExperiment(OnTask, Computing, Generic[W]):
     """A verb on an experiment with all its settings; their defaults depend on the preset."""
 
-    settings: Annotated[S, arg(name="")]
+    common: Annotated[Common[W], arg(name="")]
     preset: str
     """Where defaults come from: quick (a laptop's CPU) or paper (an accelerator)."""
-    memory_kind: str
-    """Kind of memory that agents have, which has its own --memory options; see `reinstate list`."""
+    set: Annotated[tuple[tuple[str, ...], ...], UseAppendAction, shown("NAME=VALUE …", "")] = ()
+    """Other settings, listed below: memory.k=5 network.reset=epoch."""
     out: Path
     """Folder for everything that is written."""
 
+    def __post_init__(self) -> None:
+        self.settings  # refuses what cannot work  # noqa: B018
+
+    @cached_property
+    def settings(self) -> Settings[W, Any]:
+        """The preset's settings with all that was changed."""
+        own = {each.name: getattr(self.common, each.name) for each in fields(self.common)}
+        return changed(self.experiment.preset(self.preset), read_changes(chain(*self.set)), **own)
+
+    def more(self, arguments: list[str]) -> dict[str, str]:
+        """Return what --set changes, as NAME=DEFAULT, and what it means."""
+        kind = [word for word in arguments if word.startswith(f"{MEMORY_KIND}=")]
+        settings = changed(self.settings, read_changes(kind[-1:]))
+        rows = {f"{MEMORY_KIND}={memory_name(settings)}": "Kind of memory: `reinstate list`."}
+        for name in ("memory", "network", "evaluation"):
+            rows |= _described_settings(f"{name}.", getattr(settings, name))
+        return rows
+
     @classmethod
     def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
-        """Return the options for an experiment, as a type and as defaults.
-
-        Two options decide what the others are, so they are looked at before anything is parsed: the
-        preset has the defaults, and each kind of memory has its own settings.
-        """
+        """Return the options for an experiment, as a type and as the preset's defaults."""
         experiment = find_experiment(word)
         presets = [*experiment.presets]
         preset = peek(arguments, "--preset", "quick" if "quick" in presets else presets[0])
-        settings = experiment.preset(preset)
-        own = MEMORIES.name_of(type(settings.memory)) or type(settings.memory).__name__
-        kind = peek(arguments, "--memory-kind", own)
-        if kind != own:
-            settings = replace(settings, memory=MEMORIES.find(kind)())
-        start: Any = {"name": word, "settings": settings, "preset": preset, "memory_kind": kind}
-        typed = cast(Any, Settings)[experiment.world, type(settings.memory)]
-        return cast(Any, cls)[typed], cls(**start, **cls.defaults(experiment, arguments))
+        base = experiment.preset(preset)
+        common = Common(base.task, base.learner, base.seeds, base.first_seed)
+        start: Any = {"name": word, "preset": preset, "common": common}
+        return cast(Any, cls)[experiment.world], cls(**start, **cls.defaults(experiment, arguments))
 
     @classmethod
     def defaults(cls, experiment: Experiment, arguments: list[str]) -> dict[str, Any]:
@@ -112,8 +137,18 @@ class OnExperiment(OnTask, Computing, Generic[S]):
         raise NotImplementedError
 
 
+def _described_settings(prefix: str, settings: Any) -> Iterator[tuple[str, str]]:
+    meanings = explained(type(settings))
+    for each in fields(settings):
+        name, value = prefix + each.name.replace("_", "-"), getattr(settings, each.name)
+        if is_dataclass(value):
+            yield from _described_settings(f"{name}.", value)
+        else:
+            yield f"{name}={value}", meanings[each.name]
+
+
 @dataclass(frozen=True, kw_only=True)
-class Training(OnExperiment[S]):
+class Training(OnExperiment[W]):
     """What `train` and `reproduce` share."""
 
     resume: Flag = False
@@ -133,6 +168,7 @@ class Training(OnExperiment[S]):
         from reinstate.runs.loop import require_kept
         from reinstate.runs.sinks import require_sinks
 
+        super().__post_init__()
         require_positive(checkpoint_every=self.checkpoint_every)
         require_kept(self.keep_checkpoints)
         if self.track:

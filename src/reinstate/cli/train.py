@@ -8,7 +8,7 @@ import numpy as np
 
 from reinstate import devices
 from reinstate.cli.parsing import peek
-from reinstate.cli.shared import S, Training, shown
+from reinstate.cli.shared import Training, W, shown
 from reinstate.cli.tables import say, say_next
 from reinstate.files import locked
 from reinstate.runs import size
@@ -22,7 +22,7 @@ from reinstate.settings import to_dict
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(Training[S]):
+class Train(Training[W]):
     """Train one agent in an experiment, several seeds at once, into a run folder.
 
       reinstate train barcode-bandits

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from reinstate.cli.shared import OnExperiment, S
+from reinstate.cli.shared import OnExperiment, W
 from reinstate.cli.tables import print_table, say, say_next
 from reinstate.runs.candidates import Candidate, as_options, rates_of
 from reinstate.runs.experiment import Experiment
@@ -28,7 +28,7 @@ TRIALS = {"quick": 16, "paper": 64}  # at once: minutes on two cores, or on an a
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tune(OnExperiment[S]):
+class Tune(OnExperiment[W]):
     """Search learning rate, entropy cost, discount and value cost: many settings at once.
 
       reinstate tune barcode-bandits
@@ -79,7 +79,7 @@ class Tune(OnExperiment[S]):
     def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
         kind, start = super().for_word(word, arguments)
         trials = Search(trials=TRIALS.get(start.preset, Search.trials))
-        return kind, replace(start, settings=replace(start.settings, seeds=SEEDS), search=trials)
+        return kind, replace(start, common=replace(start.common, seeds=SEEDS), search=trials)
 
 
 def _print_best(experiment: Experiment, document: SearchDocument) -> None:

@@ -257,7 +257,7 @@ def _options(settings: Settings, candidates: int | None) -> Iterator[Option]:
     """List the settings by which memory grows; without candidates, those of an evaluation."""
     task, usual = settings.task, A2C()
     yield Option("--seeds", settings.seeds, 8)
-    yield Option("--network.hidden-size", settings.network.hidden_size, Network.hidden_size)
+    yield Option("--set network.hidden-size", settings.network.hidden_size, Network.hidden_size)
     slots = getattr(settings.memory, "capacity", 0)
     if candidates:
         writes = task.episodes_per_epoch * task.writes_per_episode
@@ -267,8 +267,8 @@ def _options(settings: Settings, candidates: int | None) -> Iterator[Option]:
         segment = settings.learner.episodes_per_update
         yield Option("--learner.episodes-per-update", segment, usual.episodes_per_update)
     else:
-        yield Option("--evaluation.epochs", settings.evaluation.epochs, Evaluation.epochs)
-    yield Option("--memory.capacity", slots, DND.capacity)
+        yield Option("--set evaluation.epochs", settings.evaluation.epochs, Evaluation.epochs)
+    yield Option("--set memory.capacity", slots, DND.capacity)
     yield from _task_options(task)
 
 
