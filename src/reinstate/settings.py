@@ -21,6 +21,7 @@ M = TypeVar("M", bound=Memory)
 
 MAX_SEED = LARGEST_COUNT
 LONGEST = 100  # characters of a value in a message
+Value = int | float | bool | str
 KIND = "kind"  # under this name a memory that is no DND says what it is
 MEMORY_KIND = "memory-kind"  # what kind of memory is a setting by this name
 
@@ -78,17 +79,15 @@ class Settings(Generic[W, M]):
 
 
 def changed(
-    settings: Settings[W, Any], values: Mapping[str, Any], **parts: Any
+    settings: Settings[W, Any], values: Mapping[str, Any], parts: Mapping[str, Any] = {}
 ) -> Settings[W, Any]:
-    """Replace parts of settings, and values by name, as in {"memory.k": 5}.
+    """Replace parts of settings, as plain values, and values by name, as in {"memory.k": 5}.
 
     "memory-kind" is such a name: another kind of memory, whose settings are others.
     """
     if MEMORY_KIND in values:
         settings = replace(settings, memory=MEMORIES.find(str(values[MEMORY_KIND]))())
-    plain = to_dict(settings)
-    for name, part in parts.items():
-        plain[name] = dataclasses.asdict(part) if dataclasses.is_dataclass(part) else part
+    plain = {**to_dict(settings), **parts}
     known = [name for name, _ in flat(plain)]
     for name, value in values.items():
         if name == MEMORY_KIND:
@@ -100,7 +99,7 @@ def changed(
         for each in sections:
             section = section[each]
         section[last] = value
-    return recorded_settings(type(parts.get("task", settings.task)), plain)
+    return recorded_settings(type(settings.task), plain)
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -113,20 +112,19 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield name, value
 
 
-def read_changes(words: Iterable[str]) -> dict[str, Any]:
-    """Read words such as memory.k=5 as values by name."""
-    found: dict[str, Any] = {}
+def read_set(words: Iterable[str]) -> dict[str, tuple[Value, ...]]:
+    """Read words such as learner.lanes=16,32 as the choices for each name."""
+    found: dict[str, tuple[Value, ...]] = {}
     for word in words:
-        name, _, value = word.partition("=")
+        name, _, values = word.partition("=")
         name = name.removeprefix("--").replace("_", "-")
-        if name in found or not (name and value):
-            raise UserError(f"--set takes each name once, as in memory.k=5, not {word!r}")
-        found[name] = read_value(value)
+        if name in found or not (name and values):
+            raise UserError(f"--set takes each name once, as in learner.lanes=16, not {word!r}")
+        found[name] = tuple(map(_read, values.split(",")))
     return found
 
 
-def read_value(text: str) -> int | float | bool | str:
-    """Read a number, true, false or a word."""
+def _read(text: str) -> Value:
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text)

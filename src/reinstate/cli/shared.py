@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -15,7 +15,7 @@ from reinstate.devices import Spread
 from reinstate.errors import UserError, require_positive
 from reinstate.learner import A2C
 from reinstate.runs.experiment import Experiment, experiment_names, find_experiment
-from reinstate.settings import MEMORY_KIND, Settings, changed, memory_name, read_changes
+from reinstate.settings import MEMORY_KIND, Settings, changed, memory_name, read_set
 from reinstate.tasks.base import World
 
 W = TypeVar("W", bound=World)
@@ -108,13 +108,14 @@ class OnExperiment(OnTask, Computing, Generic[W]):
     @cached_property
     def settings(self) -> Settings[W, Any]:
         """The preset's settings with all that was changed."""
-        own = {each.name: getattr(self.common, each.name) for each in fields(self.common)}
-        return changed(self.experiment.preset(self.preset), read_changes(chain(*self.set)), **own)
+        given = read_set(chain(*self.set)).items()
+        values = {name: found[0] if len(found) == 1 else found for name, found in given}
+        return changed(self.experiment.preset(self.preset), values, asdict(self.common))
 
     def more(self, arguments: list[str]) -> dict[str, str]:
         """Return what --set changes, as NAME=DEFAULT, and what it means."""
         kind = [word for word in arguments if word.startswith(f"{MEMORY_KIND}=")]
-        settings = changed(self.settings, read_changes(kind[-1:]))
+        settings = changed(self.settings, dict(word.split("=", 1) for word in kind))
         rows = {f"{MEMORY_KIND}={memory_name(settings)}": "Kind of memory: `reinstate list`."}
         for name in ("memory", "network", "evaluation"):
             rows |= _described_settings(f"{name}.", getattr(settings, name))

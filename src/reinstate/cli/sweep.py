@@ -14,8 +14,9 @@ from reinstate.cli.tables import PER_EPISODE, print_table, say
 from reinstate.errors import UserError
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.progress import Reporter
+from reinstate.settings import read_set
 from reinstate.sweeps.engines import Engine
-from reinstate.sweeps.plan import Asked, Job, plan, read_file, read_set
+from reinstate.sweeps.plan import Asked, Job, plan, read_file
 from reinstate.sweeps.sweep import Rows, sweep
 
 SHOWN = 40  # rows of the table

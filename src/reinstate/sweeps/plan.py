@@ -5,22 +5,19 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reinstate.errors import UserError, nearest, require_not_negative, require_positive
+from reinstate.errors import UserError, require_not_negative, require_positive
 from reinstate.files import read_bytes
-from reinstate.memory import MEMORIES
 from reinstate.runs import size
 from reinstate.runs.experiment import Experiment, find_experiment
-from reinstate.settings import Settings, from_dict, recorded_settings, require_seed, to_dict
+from reinstate.settings import Value, changed, flat, from_dict, require_seed, to_dict
 
 LARGEST_FILE = 1_000_000  # bytes of a sweep's file
 LONGEST_NAME = 120  # characters of a run's name
-KIND = "memory-kind"  # a setting that has settings of its own
-Value = int | float | bool | str
 
 
 @dataclass(frozen=True)
@@ -65,41 +62,10 @@ def read_file(path: Path) -> dict[str, Any]:
     asked = {key.replace("-", "_"): value for key, value in found.items()}
     if isinstance(table := asked.get("settings"), dict):
         asked["settings"] = {
-            name: value if isinstance(value, list) else [value] for name, value in _flat(table)
+            name: value if isinstance(value, list) else [value] for name, value in flat(table)
         }
     checked = from_dict(Asked, asked, str(path))
     return {name: getattr(checked, name) for name in asked}
-
-
-def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Give nested tables the names of options: learner.learning-rate."""
-    for key, value in table.items():
-        name = f"{prefix}{key.replace('_', '-')}"
-        if isinstance(value, dict):
-            yield from _flat(value, f"{name}.")
-        else:
-            yield name, value
-
-
-def read_set(words: Sequence[str]) -> dict[str, tuple[Value, ...]]:
-    """Read words such as learner.lanes=16,32 as the choices for each name."""
-    found: dict[str, tuple[Value, ...]] = {}
-    for word in words:
-        name, _, values = word.partition("=")
-        name = name.removeprefix("--").replace("_", "-")
-        if name in found or not (name and values):
-            raise UserError(f"--set takes each name once, as in learner.lanes=16,32, not {word!r}")
-        found[name] = tuple(_read(value) for value in values.split(","))
-    return found
-
-
-def _read(text: str) -> Value:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return {"true": True, "false": False}.get(text.lower(), text)
 
 
 def plan(asked: Asked) -> list[Job]:
@@ -129,7 +95,7 @@ def _of_experiment(asked: Asked, experiment: Experiment) -> Iterator[Job]:
     agents = asked.agents or experiment.agents
     for agent, values in itertools.product(agents, itertools.product(*asked.settings.values())):
         options = dict(zip(asked.settings, values, strict=True))
-        base = _settings_with(experiment, asked.preset, options)
+        base = changed(experiment.preset(asked.preset), options)
         seeds = base.seeds if asked.seeds is None else asked.seeds
         first = base.first_seed if asked.first_seed is None else asked.first_seed
         step = min(asked.seeds_per_run or seeds, seeds)
@@ -139,29 +105,6 @@ def _of_experiment(asked: Asked, experiment: Experiment) -> Iterator[Job]:
             settings = to_dict(replace(base, seeds=count, first_seed=start))
             name = _name(asked, experiment.name, agent, options, range(start, start + count))
             yield Job(name, experiment.name, agent, asked.preset, options, settings)
-
-
-def _settings_with(
-    experiment: Experiment, preset: str, options: Mapping[str, Value]
-) -> Settings[Any, Any]:
-    """Return a preset's settings, with some changed by the names of train's options."""
-    base = experiment.preset(preset)
-    if KIND in options:
-        base = replace(base, memory=MEMORIES.find(str(options[KIND]))())
-    values = to_dict(base)
-    known = [name for name, _ in _flat(values) if name not in ("seeds", "first-seed")]
-    for name, value in options.items():
-        if name == KIND:
-            continue
-        if name not in known:
-            own = "set it by --seeds, --first-seed" if "seed" in name else ""
-            raise UserError(own or f"{experiment.name}: {nearest('setting', name, [*known, KIND])}")
-        *parts, last = name.replace("-", "_").split(".")
-        section = values
-        for part in parts:
-            section = section[part]
-        section[last] = value
-    return recorded_settings(experiment.world, values)
 
 
 def _name(
