@@ -26,15 +26,15 @@ import tyro
 
 from measuring import made
 from reinstate import devices
-from reinstate.agent import LARGEST_STORED
+from reinstate.agent import LARGEST_STORED, Agent, Decision, Player
 from reinstate.analysis.exposures import reward_per_episode
 from reinstate.analysis.intervals import over_seeds
-from reinstate.analysis.states import Watched
 from reinstate.cell import LSTMState
 from reinstate.errors import UserError
 from reinstate.evaluation import Record, evaluate_in
 from reinstate.files import read_json, write_json
 from reinstate.learner import TrainState
+from reinstate.memory import Memory
 from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
@@ -203,14 +203,30 @@ def of_cell_states(variant: str, evaluator: Evaluator, state: TrainState) -> dic
     return cell | {"clips": with_other_clips(evaluator, state)} if variant == "paper" else cell
 
 
-@dataclass(frozen=True)
-class Clipped(Watched):
-    """An agent whose stored states are clipped elsewhere."""
+class Clipped(Player):
+    """The paper's agent, but stored states are clipped elsewhere."""
 
+    agent: Agent
     limit: jax.Array
 
-    def to_store(self, state: LSTMState) -> jax.Array:
-        return jnp.clip(state.c, -self.limit, self.limit)
+    remembers = True
+
+    @property
+    def outlives_episodes(self) -> bool:
+        return self.agent.outlives_episodes
+
+    @property
+    def value_size(self) -> int:
+        return self.agent.value_size
+
+    def initial_state(self) -> LSTMState:
+        return self.agent.initial_state()
+
+    def __call__(self, *step: Any) -> tuple[LSTMState, Decision]:
+        return self.agent(*step)
+
+    def write(self, memory: Memory, contents: Any, context: jax.Array, state: LSTMState) -> Any:
+        return memory.write(contents, context, jnp.clip(state.c, -self.limit, self.limit))
 
 
 def with_other_clips(evaluator: Evaluator, state: TrainState) -> list[dict[str, Any]]:

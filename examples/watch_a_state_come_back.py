@@ -226,12 +226,14 @@ def play(c_ep: jax.Array, seed: int) -> tuple[jax.Array, np.ndarray, list[int]]:
     state, action, reward = player.initial_state(), jnp.int32(-1), jnp.float32(0)
     policy, actions = [], []
     for key in jax.random.split(jax.random.key(seed), PULLS):
-        state, decision = step(jnp.zeros(0), barcode, action, reward, c_ep, state)
+        inputs = reinstate.Inputs(jnp.zeros(0), barcode, action, reward, first_shown=action < 0)
+        state, decision = step(inputs, c_ep, state)
         action = jax.random.categorical(key, decision.logits).astype(jnp.int32)
         reward = (action == GOOD).astype(jnp.float32)
         policy.append(jax.nn.softmax(decision.logits))
         actions.append(int(action))
-    state, _ = step(jnp.zeros(0), barcode, action, reward, c_ep, state)  # it sees its last reward
+    inputs = reinstate.Inputs(jnp.zeros(0), barcode, action, reward, first_shown=False)
+    state, _ = step(inputs, c_ep, state)  # it sees its last reward
     return player.to_store(state), np.stack(policy), actions
 
 

@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from jax import Array
 
-from reinstate.agent import AGENTS, Agent, Decision, Network, Wiring, make_agent
+from reinstate.agent import AGENTS, Agent, Decision, Inputs, Network, Wiring, make_agent
 from reinstate.cell import LSTMState
 from reinstate.errors import UserError
 from reinstate.memory import DND, Consolidating, Retrieval
 from reinstate.memory.recognition import Recognition, Recollection
-from reinstate.rollout import recalls_once
 from reinstate.tasks.bandits import BarcodeBandits
 
 WORLD = BarcodeBandits(num_arms=3, barcode_length=6, trial_input=True)
@@ -46,15 +45,15 @@ def input_size(agent: Agent) -> int:
     return agent.cell.weight.shape[0] - agent.cell.hidden_size
 
 
-def inputs() -> dict[str, Array]:
-    """What a step is given: everything present, nothing zero."""
-    return {
-        "features": jnp.array([0.3]),
-        "context": jnp.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0]),
-        "last_action": jnp.array(1),
-        "last_reward": jnp.array(1.0),
-        "c_ep": jnp.linspace(-1.0, 1.0, 5),
-    }
+# What a step is given: everything present, nothing zero.
+INPUTS = Inputs(
+    features=jnp.array([0.3]),
+    context=jnp.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0]),
+    last_action=jnp.array(1),
+    last_reward=jnp.array(1.0),
+    first_shown=jnp.array(True),
+)
+C_EP = jnp.linspace(-1.0, 1.0, 5)
 
 
 def a_state() -> LSTMState:
@@ -62,17 +61,17 @@ def a_state() -> LSTMState:
 
 
 @eqx.filter_jit
-def step(agent: Agent, inputs: dict[str, Array], state: LSTMState) -> tuple[LSTMState, Decision]:
-    return agent(**inputs, state=state)
+def step(agent: Agent, inputs: Inputs, recalled: Any) -> tuple[LSTMState, Decision]:
+    return agent(inputs, recalled, a_state())
 
 
-def act(agent: Agent, **changed: Array) -> tuple[LSTMState, Decision]:
-    out: tuple[LSTMState, Decision] = step(agent, {**inputs(), **changed}, a_state())
+def act(agent: Agent, recalled: Any = C_EP, **changed: Array) -> tuple[LSTMState, Decision]:
+    out: tuple[LSTMState, Decision] = step(agent, INPUTS._replace(**changed), recalled)
     return out
 
 
-def notices(agent: Agent, **changed: Array) -> bool:
-    before, after = act(agent)[1], act(agent, **changed)[1]
+def notices(agent: Agent, recalled: Any = C_EP, **changed: Array) -> bool:
+    before, after = act(agent)[1], act(agent, recalled, **changed)[1]
     return not np.array_equal(before.logits, after.logits)
 
 
@@ -98,8 +97,8 @@ def test_what_each_agent_sees(name: str) -> None:
     assert notices(agent, features=jnp.array([0.4]))
     assert notices(agent, last_action=jnp.array(2))
     assert notices(agent, last_reward=jnp.array(0.0))
-    assert notices(agent, context=1 - inputs()["context"]) == (name == "l2rl-context")
-    assert notices(agent, c_ep=jnp.ones(5)) == name.startswith("epl2rl")
+    assert notices(agent, context=1 - INPUTS.context) == (name == "l2rl-context")
+    assert notices(agent, jnp.ones(5)) == name.startswith("epl2rl")
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -166,17 +165,17 @@ def test_when_a_retrieved_state_comes_back(reinstated: Any, first: Any, later: A
     """Without weights all gates are half open and c_in is 0: c ← (c + c_ep) / 2."""
     agent = make("epl2rl", Network(hidden_size=5, reinstated=reinstated))
     agent = jax.tree.map(jnp.zeros_like, agent)
-    for last_action, expected in ((-1, first), (0, later), (1, later)):
-        state, _ = act(agent, last_action=jnp.array(last_action))
+    for first_shown, expected in ((True, first), (False, later)):
+        state, _ = act(agent, first_shown=jnp.array(first_shown))
         np.testing.assert_allclose(state.c, expected, atol=1e-7)
 
 
 def test_a_memory_that_is_an_input_is_one_on_the_first_step_only_if_asked() -> None:
     agent = make("epl2rl-input", Network(hidden_size=5, reinstated="first-step"))
-    assert not notices(agent, c_ep=jnp.ones(5))
-    first = jnp.array(-1)
-    states = [act(agent, last_action=first, c_ep=c_ep)[0] for c_ep in (jnp.zeros(5), jnp.ones(5))]
-    assert not np.allclose(states[0].h, states[1].h)
+    for first_shown in (True, False):
+        given = {"first_shown": jnp.array(first_shown)}
+        states = [act(agent, c_ep, **given)[0] for c_ep in (jnp.zeros(5), jnp.ones(5))]
+        assert np.allclose(states[0].h, states[1].h) == (not first_shown)
 
 
 def test_a_compressed_memory_takes_as_many_inputs_as_asked() -> None:
@@ -186,7 +185,7 @@ def test_a_compressed_memory_takes_as_many_inputs_as_asked() -> None:
     # Memories that differ only where the linear layer is blind look the same.
     *_, blind = np.linalg.svd(agent.shrink.weight)[2]
     assert np.allclose(agent.shrink.weight @ blind, 0, atol=1e-6)
-    seen, unseen = (act(agent, c_ep=inputs()["c_ep"] + step) for step in (0.5, blind))
+    seen, unseen = (act(agent, C_EP + step) for step in (0.5, blind))
     same = act(agent)
     np.testing.assert_allclose(unseen[1].logits, same[1].logits, atol=1e-6)
     assert not np.allclose(seen[1].logits, same[1].logits, atol=1e-3)
@@ -210,7 +209,6 @@ def test_actions_are_told_apart() -> None:
 def test_joint_feedback_adds_an_input_for_each_action(name: str) -> None:
     joint = shapes(name, Network(hidden_size=5, feedback="joint"), WORLD)
     assert input_size(joint) == input_size(shapes(name, SMALL, WORLD)) + 3
-    assert joint.joint_feedback and not make(name).joint_feedback
 
 
 @pytest.mark.parametrize("reward", [1.0, 0.0, -2.0])
@@ -218,7 +216,7 @@ def test_joint_feedback_is_the_reward_in_the_place_of_the_action(reward: float) 
     agent = make("l2rl-context", Network(hidden_size=5, feedback="joint"))
     state, _ = act(agent, last_reward=jnp.array(reward))
     apart = [0.3, 0.0, 1.0, 0.0, reward]  # feature, action, reward
-    x = jnp.array([*apart, 0.0, reward, 0.0, *inputs()["context"].tolist()])
+    x = jnp.array([*apart, 0.0, reward, 0.0, *INPUTS.context.tolist()])
     np.testing.assert_allclose(state, agent.cell(x, a_state())[0], rtol=1e-5)
     # Before the first action there is none to be rewarded.
     state, _ = act(agent, last_action=jnp.array(-1), last_reward=jnp.array(reward))
@@ -229,7 +227,7 @@ def test_joint_feedback_is_the_reward_in_the_place_of_the_action(reward: float) 
 def test_separate_feedback_is_the_action_and_the_reward() -> None:
     agent = make("l2rl-context")
     state, _ = act(agent)
-    x = jnp.array([0.3, 0.0, 1.0, 0.0, 1.0, *inputs()["context"].tolist()])
+    x = jnp.array([0.3, 0.0, 1.0, 0.0, 1.0, *INPUTS.context.tolist()])
     np.testing.assert_allclose(state, agent.cell(x, a_state())[0], rtol=1e-5)
 
 
@@ -248,7 +246,7 @@ def test_a_learned_start_is_a_parameter_with_a_gradient() -> None:
     @eqx.filter_jit
     @eqx.filter_grad
     def gradient(agent: Agent) -> Array:
-        _, decision = agent(**inputs(), state=agent.initial_state())
+        _, decision = agent(INPUTS, C_EP, agent.initial_state())
         return jnp.sum(decision.logits[:1]) + decision.value
 
     start = gradient(agent).start
@@ -275,10 +273,10 @@ EVERY_CUE = Recognition(margin=True, age=True, emptiness=True, reach=0.1)
 def test_cues_are_further_inputs_of_an_agent_that_recognises() -> None:
     agent = make("epl2rl-recognition", Network(hidden_size=5, recognition=EVERY_CUE))
     assert input_size(agent) == 5 + 4
-    cues, c_ep = jnp.array([0.6, 0.4, 0.2, 1.0]), inputs()["c_ep"]
-    state, _ = act(agent, c_ep=Recollection(c_ep, cues))  # type: ignore[arg-type]
+    cues = jnp.array([0.6, 0.4, 0.2, 1.0])
+    state, _ = act(agent, Recollection(C_EP, cues))
     x = jnp.array([0.3, 0.0, 1.0, 0.0, 1.0, *cues.tolist()])
-    np.testing.assert_allclose(state, agent.cell(x, a_state(), c_ep)[0], rtol=1e-5)
+    np.testing.assert_allclose(state, agent.cell(x, a_state(), C_EP)[0], rtol=1e-5)
 
 
 def test_one_without_cues_differs_from_the_paper_s_in_what_it_recalls_alone() -> None:
@@ -286,10 +284,19 @@ def test_one_without_cues_differs_from_the_paper_s_in_what_it_recalls_alone() ->
     agent, paper = make("epl2rl-recognition", network), make("epl2rl", network)
     assert input_size(agent) == input_size(paper) == 5
     agent = eqx.tree_at(lambda a: (a.cell, a.head), agent, (paper.cell, paper.head))
-    given = Recollection(inputs()["c_ep"], jnp.zeros(0))
-    state, decision = act(agent, c_ep=given)  # type: ignore[arg-type]
+    state, decision = act(agent, Recollection(C_EP, jnp.zeros(0)))
     expected, meant = act(paper)
     jax.tree.map(np.testing.assert_array_equal, (state, decision.logits), (expected, meant.logits))
+
+
+@dataclass(frozen=True)
+class Always:
+    """Finds the same, whatever it is asked."""
+
+    found: Retrieval
+
+    def read(self, contents: Any, query: Array) -> tuple[Retrieval, Any]:
+        return self.found, contents
 
 
 @pytest.mark.parametrize("once", [True, False])
@@ -298,11 +305,13 @@ def test_what_agents_make_of_what_is_found(once: bool) -> None:
     number, one, value = jnp.array([4], jnp.int32), jnp.ones(1), jnp.arange(5.0)
     found = Retrieval(value, number, one, 0.5 * one, number, value[None], one, number[0])
     paper, agent = make("epl2rl", network), make("epl2rl-recognition", network)
-    assert paper.recall(found) is found.value and not recalls_once(paper)
-    recollection = agent.recall(found)
+    memory: Any = Always(found)
+    recalled, *_ = paper.read(memory, (), jnp.zeros(1), None)
+    assert recalled is found.value and not paper.recalls_once
+    recollection, *_ = agent.read(memory, (), jnp.zeros(1), None)
     np.testing.assert_allclose(recollection.c_ep, np.arange(5), rtol=1e-6)
     np.testing.assert_allclose(recollection.cues, [1.5], rtol=1e-6)
-    assert recalls_once(agent) == once
+    assert agent.recalls_once == once
 
 
 @pytest.mark.parametrize("route", ["none", "input"])
@@ -330,7 +339,6 @@ def test_what_the_kernel_learns_is_part_of_the_agent() -> None:
 def test_the_memory_of_each_agent() -> None:
     network, dnd = Network(recognition=EVERY_CUE), DND(capacity=20)
     for name in PAPERS:
-        maker = AGENTS[name]
-        memory = maker.memory_for(dnd, WORLD, network)  # type: ignore[attr-defined]
+        memory = AGENTS[name].memory_for(dnd, WORLD, network)
         recognises = name == "epl2rl-recognition"
         assert memory == (Consolidating(20, 10, reach=0.1) if recognises else dnd)

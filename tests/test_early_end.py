@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from reinstate.agent import Agent, Network, make_agent
+from reinstate.agent import Agent, Inputs, Network, make_agent
 from reinstate.evaluation import Evaluation, Record, evaluate
 from reinstate.learner import A2C, Learner, a2c_loss
 from reinstate.memory import DND
@@ -98,8 +98,8 @@ def test_the_state_that_saw_the_last_real_reward_is_stored() -> None:
         found, memory = DICTIONARY.read(memory, tasks.context[n])
         state, action, reward = agent.initial_state(), jnp.array(-1), jnp.zeros(())
         for t in range(int(steps.played[n].sum()) + 1):
-            sensed = jnp.zeros(0), tasks.context[n], action, reward, found.value
-            state, _ = agent(*sensed, state)
+            sensed = jnp.zeros(0), tasks.context[n], action, reward, jnp.array(t == 0)
+            state, _ = agent(Inputs(*sensed), found.value, state)
             if t < WORLD.pulls:
                 action, reward = steps.action[n, t], steps.reward[n, t]
         memory = DICTIONARY.write(memory, tasks.context[n], state.c)

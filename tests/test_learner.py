@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from reference.through_time import go_back
-from reinstate.agent import AGENTS, Network
+from reinstate.agent import AGENTS, Inputs, Network
 from reinstate.devices import over_seeds
 from reinstate.errors import UserError
 from reinstate.learner import A2C, EpochMetrics, Learner, TrainState, a2c_loss, returns
@@ -112,11 +112,15 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     """
 
     def trained(one: Learner, reward: Callable[..., Any]) -> list[EpochMetrics]:
-        def dream(world: Any, agent: Any, memory: Any, *rest: Any, **settings: Any) -> Any:
-            lanes = partial(play_to_learn, world, agent, memory, **settings)
-            shapes = jax.eval_shape(lanes, *rest)
+        def dream(world: Any, agent: Any, memory: Any, *rest: Any) -> Any:
+            *arrays, options, fused = rest
+
+            def lanes(state: Any, tasks: Any, keys: Any) -> Any:
+                return play_to_learn(world, agent, memory, state, tasks, keys, options, fused)
+
+            shapes = jax.eval_shape(lanes, *arrays)
             after, played = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-            told = jnp.zeros_like(played.steps.reward) + reward(rest[1], settings["recall"])
+            told = jnp.zeros_like(played.steps.reward) + reward(arrays[1], options.recall)
             return after, played._replace(steps=played.steps._replace(reward=told))
 
         monkeypatch.setattr("reinstate.learner.play_to_learn", dream)
@@ -245,9 +249,9 @@ def test_whether_gradients_reach_stored_states_is_a_setting(
 ) -> None:
     asked: list[Any] = []  # what it does is the rollout's to test
 
-    def listen(*words: Any, **settings: Any) -> Any:
-        asked.append(settings["through_storage"])
-        return play(*words, **settings)
+    def listen(*words: Any) -> Any:
+        asked.append(words[-1].through_storage)
+        return play(*words)
 
     monkeypatch.setattr("reinstate.recompute.play", listen)
     one = learner(replace(SETTINGS, through_storage=through))
@@ -261,9 +265,9 @@ def test_whether_a_kernel_goes_back_is_a_setting(
 ) -> None:
     asked: list[Any] = []
 
-    def listen(*words: Any, **settings: Any) -> Any:
-        asked.append(settings["keep"])  # what the player saw, to go back over it
-        return play(*words, **settings)
+    def listen(*words: Any) -> Any:
+        asked.append(words[-1].keep)  # what the player saw, to go back over it
+        return play(*words)
 
     monkeypatch.setattr("reinstate.recompute.play", listen)
     monkeypatch.setattr("reinstate.through_time.kernel._available", lambda: True)
@@ -315,8 +319,8 @@ def test_value_probe() -> None:
     one = learner(settings, "l2rl", world)
     state = jax.tree.map(lambda x: x[0], trained(one, [0], 60))
     agent = one.agent(state.params)
-    nothing = jnp.zeros(0), jnp.zeros(3), jnp.array(-1), jnp.zeros(()), jnp.zeros(4)
-    _, decision = agent(*nothing, agent.initial_state())
+    nothing = jnp.zeros(0), jnp.zeros(3), jnp.array(-1), jnp.zeros(()), jnp.array(True)
+    _, decision = agent(Inputs(*nothing), jnp.zeros(4), agent.initial_state())
     assert abs(float(decision.value) - 0.875) < 0.06
 
 

@@ -1,6 +1,6 @@
 """The rollout resets, reads and writes; everything that learns or is judged rests on it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from jax import Array
 
-from reinstate.agent import Agent, Decision, Network, make_agent
-from reinstate.memory import DND, Consolidating, Contents, Found
+from reinstate.agent import Agent, Decision, Inputs, Network, Player, make_agent
+from reinstate.memory import DND, Consolidating, Contents, Found, Memory
 from reinstate.memory.recognition import Recognition
-from reinstate.rollout import Episode, EpochState, Step, play, start_epoch, start_lanes
+from reinstate.rollout import Episode, EpochState, Options, Step, play, start_epoch, start_lanes
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits
 from reinstate.tasks.base import Observation, World
@@ -62,8 +62,10 @@ def replay(
     state, logits = agent.initial_state(), []
     action, reward = jnp.array(-1), jnp.zeros(())
     for t in range(WORLD.pulls + 1):
-        context = jnp.zeros(WORLD.context_size)
-        state, decision = STEP(agent, jnp.zeros(0), context, action, reward, c_ep, state)
+        inputs = Inputs(
+            jnp.zeros(0), jnp.zeros(WORLD.context_size), action, reward, jnp.array(t == 0)
+        )
+        state, decision = STEP(agent, inputs, c_ep, state)
         logits.append(decision.logits)
         if t < WORLD.pulls:
             action, reward = steps.action[episode, t], steps.reward[episode, t]
@@ -148,8 +150,8 @@ def test_gradients_through_storage_are_those_of_the_first_episode_s_state() -> N
     def played(params: Any, through: bool) -> tuple[Any, Step]:
         def logits_of_second(params: Any) -> tuple[Array, Step]:
             agent = eqx.combine(params, static)
-            asked = {"through_storage": True} if through else {}
-            _, (steps, *_) = play(WORLD, agent, DICTIONARY, a_life(agent), tasks, key, **asked)
+            asked = Options(through_storage=through)
+            _, (steps, *_) = play(WORLD, agent, DICTIONARY, a_life(agent), tasks, key, asked)
             return jnp.sum(steps.logits[1] * weigh), steps
 
         return jax.grad(logits_of_second, has_aux=True)(params)
@@ -176,7 +178,11 @@ def test_gradients_through_storage_are_those_of_the_first_episode_s_state() -> N
 def test_what_comes_back_is_multiplied_by_recall() -> None:
     agent, tasks = an_agent("epl2rl"), WORLD.sample_epoch(jax.random.key(0))
     start, key = a_life(agent), jax.random.key(3)
-    run = jax.jit(lambda recall: play(WORLD, agent, DICTIONARY, start, tasks, key, recall=recall))
+
+    @jax.jit
+    def run(recall: Array) -> tuple[EpochState, Episode]:
+        return play(WORLD, agent, DICTIONARY, start, tasks, key, Options(recall=recall))
+
     for recall in (0.0, 0.5):
         life, (steps, *_) = run(jnp.array(recall))
         by_hand = fresh_memory()
@@ -209,7 +215,7 @@ def test_unrolling_changes_nothing_but_speed(unroll: int) -> None:
     tasks, _, steps = an_epoch("epl2rl", jax.random.key(0))
     _, play_key = jax.random.split(jax.random.key(0))
     agent = an_agent("epl2rl")
-    again = jax.jit(partial(play, WORLD, agent, DICTIONARY, unroll=unroll))
+    again = jax.jit(partial(play, WORLD, agent, DICTIONARY, options=Options(unroll)))
     _, (unrolled, *_) = again(a_life(agent), tasks, play_key)
     np.testing.assert_array_equal(unrolled.action, steps.action)
     np.testing.assert_allclose(unrolled.logits, steps.logits, atol=1e-5)
@@ -313,8 +319,8 @@ def test_an_agent_that_outlives_episodes_is_stepped_on_through_the_epoch() -> No
     for n in range(WORLD.episodes_per_epoch):
         taken = list(zip(steps.action[n], steps.reward[n], strict=True))
         for t, (action, reward) in enumerate([nothing, *taken]):  # the last one sees the outcome
-            sees = jnp.zeros(0), jnp.zeros(WORLD.context_size), action, reward
-            state, decision = agent(*sees, jnp.zeros(NETWORK.hidden_size), state)
+            sees = jnp.zeros(0), jnp.zeros(WORLD.context_size), action, reward, jnp.array(t == 0)
+            state, decision = agent(Inputs(*sees), jnp.zeros(NETWORK.hidden_size), state)
             if t < WORLD.pulls:
                 np.testing.assert_allclose(decision.logits, steps.logits[n, t], atol=1e-5)
     np.testing.assert_allclose(life.player.c, state.c, atol=1e-5)
@@ -323,57 +329,42 @@ def test_an_agent_that_outlives_episodes_is_stepped_on_through_the_epoch() -> No
 PAIRS = CompositionalBandits(num_classes=4, repeats=4, pulls=3, stimuli="barcodes")
 
 
-@dataclass(frozen=True)
-class Probe:
-    """Stores 7, acts at random, and reports what comes back and which barcode is on show."""
+class Probe(Player):
+    """Stores 7, acts at random, and reports what it recalls, what is on show, and if for long."""
 
-    num_actions = 2
-    remembers = True
-    outlives_episodes = False
-    value_size = 1
+    remembers, value_size = True, 1
 
     def initial_state(self) -> Array:
         return jnp.full(1, 7.0)
 
-    def to_store(self, state: Array) -> Array:
-        return state
-
-    def returned(self, c_ep: Any) -> dict[str, Array]:
-        return {"value": c_ep}
-
-    def __call__(
-        self,
-        features: Array,
-        context: Array,
-        last_action: Array,
-        last_reward: Array,
-        c_ep: Any,
-        state: Array,
-    ) -> tuple[Array, Decision]:
-        shown = jnp.dot(context, 2.0 ** jnp.arange(context.size))
-        report = {"shown": shown, **self.returned(c_ep)}
+    def __call__(self, inputs: Inputs, recalled: Any, state: Any) -> tuple[Any, Decision]:
+        shown = jnp.dot(inputs.context, 2.0 ** jnp.arange(inputs.context.size))
+        report = {"shown": shown, "first": inputs.first_shown, **self.returned(recalled)}
         return state, Decision(jnp.zeros(2), jnp.zeros(()), report)
 
+    def returned(self, recalled: Any) -> dict[str, Array]:
+        return {"value": recalled}
 
-@dataclass(frozen=True)
+
 class Recollecting(Probe):
     """Makes a tree of what is found."""
 
-    recalls_once: bool = False
+    def read(
+        self, memory: Memory, contents: Any, context: Array, state: Any
+    ) -> tuple[Any, Found, Any]:
+        found, contents = memory.read(contents, context)
+        return {"both": (found.value, found.written[0].astype(jnp.float32))}, found, contents
 
-    def recall(self, found: Found) -> Any:
-        return {"both": (found.value, found.written[0].astype(jnp.float32))}
-
-    def returned(self, c_ep: Any) -> dict[str, Array]:
-        value, written = c_ep["both"]
+    def returned(self, recalled: Any) -> dict[str, Array]:
+        value, written = recalled["both"]
         return {"value": value, "written": written}
 
 
 @partial(jax.jit, static_argnums=(0, 1))
 def probed(player: Probe, world: World, recall: Array) -> Episode:
     memory, key = DND(capacity=20), jax.random.key(4)
-    start = start_epoch(world, player, memory)
-    return play(world, player, memory, start, world.sample_epoch(key), key, recall=recall)[1]
+    start, tasks = start_epoch(world, player, memory), world.sample_epoch(key)
+    return play(world, player, memory, start, tasks, key, Options(recall=recall))[1]
 
 
 def through_episodes(episodes: Episode, name: str) -> np.ndarray:
@@ -390,37 +381,30 @@ def test_a_player_gets_the_value_on_every_step_unless_it_asks_for_more() -> None
     np.testing.assert_array_equal(written[:, :-1], episodes.steps.retrieved + 1)
 
 
-def test_what_comes_back_once_comes_with_the_first_sight_of_each_context() -> None:
-    episodes = probed(Recollecting(recalls_once=True), PAIRS, jnp.ones(()))
-    always = probed(Recollecting(), PAIRS, jnp.ones(()))
-    shown = through_episodes(episodes, "shown")
-    np.testing.assert_array_equal(shown, through_episodes(always, "shown"))
+def test_players_are_told_which_contexts_are_shown_for_the_first_time() -> None:
+    episodes = probed(Probe(), PAIRS, jnp.ones(()))
+    shown, told = (through_episodes(episodes, name) for name in ("shown", "first"))
     first = np.array([[now not in row[:t] for t, now in enumerate(row)] for row in shown.tolist()])
-    # Both stimuli of an episode come back, each once; in some the second only after the last pull.
+    # Both stimuli of an episode are, each once; in some the second only after the last pull.
     assert (first.sum(axis=1) == 2).any() and first[:, -1].any() and not first[:, 1:-1].all()
-    for name in ("value", "written"):
-        came, could = (through_episodes(each, name) for each in (episodes, always))
-        np.testing.assert_array_equal(came, np.where(first, could, 0.0))
-    # What is recorded of the memory stays that of the context on show.
-    jax.tree.map(np.testing.assert_array_equal, episodes.steps.retrieved, always.steps.retrieved)
+    np.testing.assert_array_equal(told, first)
 
 
-def test_steps_that_show_no_context_use_none_up() -> None:
+def test_steps_that_show_no_context_show_none_for_the_first_time() -> None:
     """Row −1, as at the first stage of an uncued episode of the two-step task, is not the last."""
     world = EpisodicTwoStep(uncued=4, cued=4, barcode_length=5)
-    episodes = probed(Recollecting(recalls_once=True), world, jnp.ones(()))
-    shown = through_episodes(episodes, "shown") > 0
+    episodes = probed(Probe(), world, jnp.ones(()))
+    shown, first = (through_episodes(episodes, name) > 0 for name in ("shown", "first"))
     assert shown.tolist() == [[False, True, True]] * 4 + [[True] * 3] * 4
-    came = through_episodes(episodes, "value") > 0  # never of the same context a second time
-    assert came.tolist() == [[False] * 3] + [[False, True, False]] * 3 + [[True, True, False]] * 4
+    assert first.tolist() == [[False, True, False]] * 4 + [[True, True, False]] * 4
+    assert not through_episodes(episodes, "value")[~shown].any()
 
 
 def test_without_recall_nothing_of_a_tree_comes_back() -> None:
-    for once in (False, True):
-        episodes = probed(Recollecting(recalls_once=once), PAIRS, jnp.zeros(()))
-        for name in ("value", "written"):
-            assert not through_episodes(episodes, name).any()
-        assert np.all(np.asarray(episodes.steps.retrieved)[1:] >= 0)  # it was read all the same
+    episodes = probed(Recollecting(), PAIRS, jnp.zeros(()))
+    for name in ("value", "written"):
+        assert not through_episodes(episodes, name).any()
+    assert np.all(np.asarray(episodes.steps.retrieved)[1:] >= 0)  # it was read all the same
 
 
 @pytest.mark.parametrize("once", [True, False])
@@ -437,7 +421,7 @@ def test_a_recollection_is_reinstated_when_its_context_is_first_shown(once: bool
     by_hand = memory.empty(WORLD.context_size, NETWORK.hidden_size)
     for n in range(4):
         found, by_hand = memory.read(by_hand, tasks.context[n])
-        recollection = agent.recall(found)
+        recollection = agent.recognizer(found)
         later = jax.tree.map(jnp.zeros_like, recollection) if once else recollection
         logits, state = replay(agent, steps, n, recollection, later)
         np.testing.assert_allclose(jnp.stack(logits), steps.logits[n], atol=1e-5)

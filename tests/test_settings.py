@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reinstate import registry
-from reinstate.agent import AGENTS, Network
+from reinstate.agent import AGENTS, Maker, Network
 from reinstate.errors import UserError
 from reinstate.evaluation import Evaluation
 from reinstate.learner import A2C
@@ -171,12 +171,13 @@ def test_settings_for_an_agent_have_its_own_memory(agent: str) -> None:
 
 
 def test_settings_for_a_maker_of_another_kind() -> None:
-    def maker(world: Any, network: Any, *, key: Any) -> Any:
-        raise NotImplementedError
+    class TwoNeighbours(Maker):
+        def memory_for(self, memory: Any, world: Any, network: Any) -> Any:
+            return replace(memory, k=2)
 
-    assert RECOGNISING.for_agent(maker) is RECOGNISING
-    maker.memory_for = lambda memory, world, network: replace(memory, k=2)  # type: ignore[attr-defined]
-    assert RECOGNISING.for_agent(maker).memory == DND(capacity=6, k=2)
+    assert RECOGNISING.for_agent(Maker()) == RECOGNISING
+    assert RECOGNISING.for_agent(lambda world, network, key: None) == RECOGNISING
+    assert RECOGNISING.for_agent(TwoNeighbours()).memory == DND(capacity=6, k=2)
 
 
 def test_learners_have_the_memory_of_their_agent() -> None:

@@ -15,7 +15,7 @@ from reinstate.agent import Agent, Network, make_agent
 from reinstate.learner import A2C, a2c_loss
 from reinstate.memory import DND
 from reinstate.recompute import play_to_learn
-from reinstate.rollout import retraces, start_lanes
+from reinstate.rollout import Options, start_lanes
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.base import World
 from reinstate.through_time import kernel
@@ -70,7 +70,7 @@ def assert_same(one: Any, other: Any) -> None:
 )
 def test_the_gradient_is_that_of_the_play(name: str, network: Network, world: World) -> None:
     agent = make_agent(name, world, network, key=jax.random.key(0))
-    assert retraces(agent)
+    assert agent.again is not None
     found = gradient(agent, world)
     assert_same(found, gradient(agent, world, fused=False))
     assert all(np.any(np.asarray(g) != 0) for g in jax.tree.leaves(found[1]))
@@ -78,13 +78,14 @@ def test_the_gradient_is_that_of_the_play(name: str, network: Network, world: Wo
 
 def test_gradients_through_storage_are_those_of_the_play() -> None:
     agent = make_agent("epl2rl", WORLD, NETWORK, key=jax.random.key(0))
-    through = gradient(agent, through_storage=True)
-    assert_same(through, gradient(agent, through_storage=True, fused=False))
+    through = gradient(agent, options=Options(through_storage=True))
+    assert_same(through, gradient(agent, options=Options(through_storage=True), fused=False))
     assert np.abs(gradient(agent)[1].cell.weight - through[1].cell.weight).max() > 1e-5
 
 
 def test_agents_with_weights_in_what_comes_back_do_not_retrace() -> None:
-    assert not retraces(make_agent("epl2rl-recognition", WORLD, NETWORK, key=jax.random.key(0)))
+    agent = make_agent("epl2rl-recognition", WORLD, NETWORK, key=jax.random.key(0))
+    assert agent.again is None
 
 
 class Louder(Agent):
@@ -98,15 +99,16 @@ class Louder(Agent):
 class Picky(Agent):
     """A subclass that recalls in a way of its own, with what may be weights."""
 
-    def recall(self, found: Any) -> Any:
-        return 0.5 * super().recall(found)
+    def read(self, *asked: Any) -> Any:
+        recalled, *after = super().read(*asked)
+        return 0.5 * recalled, *after
 
 
 @pytest.mark.parametrize("kind", [Louder, Picky])
 def test_an_agent_with_ways_of_its_own_does_not_retrace(kind: Any) -> None:
     plain: Any = make_agent("epl2rl", WORLD, NETWORK, key=jax.random.key(0))
     agent = kind(WORLD, plain.wiring, NETWORK, key=jax.random.key(0))
-    assert retraces(plain) and not retraces(agent)
+    assert plain.again is not None and agent.again is None
     assert_same(gradient(agent), gradient(agent, fused=False))
 
 

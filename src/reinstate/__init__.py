@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reinstate.agent import Decision, Network, Player
+    from reinstate.agent import Decision, Inputs, Maker, Network, Player
     from reinstate.cell import EpisodicLSTMCell, Gates, LSTMState
     from reinstate.errors import UserError
     from reinstate.evaluation import Evaluation
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reinstate.settings import Settings
 
 _HOMES = {
-    "agent": ("Decision", "Network", "Player"),
+    "agent": ("Decision", "Inputs", "Maker", "Network", "Player"),
     "cell": ("EpisodicLSTMCell", "Gates", "LSTMState"),
     "errors": ("UserError",),
     "evaluation": ("Evaluation",),

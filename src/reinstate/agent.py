@@ -4,9 +4,10 @@ An agent is known to the rest of the package by what it does (`Player`) and by h
 (`Maker`), so a GRU, an S5 or a transformer is as welcome as the paper's LSTM.
 """
 
-from collections.abc import Mapping
+import abc
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,7 +17,7 @@ from jax import Array
 from reinstate import through_time
 from reinstate.cell import EpisodicLSTMCell, LSTMState
 from reinstate.errors import UserError, require_choices, require_finite, require_positive
-from reinstate.memory import Found, Memory
+from reinstate.memory import Memory
 from reinstate.memory.recognition import Recognition, Recognizer
 from reinstate.registry import Registry
 from reinstate.tasks.base import World
@@ -61,6 +62,7 @@ class Decision(NamedTuple):
     logits: Array  # (num_actions,) actions are drawn from their softmax
     value: Array  # () the reward it expects from here on; only learners look at it
     report: Mapping[str, Array] = {}  # to be recorded by name, such as gates
+    kept: Any = None  # what `Player.again` needs of the step
 
 
 class Inputs(NamedTuple):
@@ -70,70 +72,95 @@ class Inputs(NamedTuple):
     context: Array  # (context_size,)
     last_action: Array  # () −1 on the first step of an episode
     last_reward: Array  # ()
+    first_shown: Array  # () whether the episode shows this context for the first time
 
 
-class Player(Protocol):
+Again = Callable[[Inputs, Any, Any, Any], tuple[Array, Array]]
+
+
+class Player(eqx.Module):
     """Whoever can play: an agent, a bandit algorithm, a program of yours.
 
-    It may also have `recall(found)`, which turns what the memory found into what it wants to have
-    of it, any tree of arrays, in place of c_ep; and `recalls_once`: if true, that comes back only
-    on the step that first shows its context in an episode, and zeros on later ones. If
-    `told_contexts` is true, its memory is keyed by which context it is, not by how it looks. With
-    `unroll`, or with `retrace` and a true `retraces`, it learns as `reinstate.recompute` says.
+    Everything is for one lane. A subclass writes what differs from what is here.
     """
 
     @property
     def remembers(self) -> bool:
-        """Whether it reads and writes the memory."""
+        """Whether it has an episodic memory: whether `read` and `write` are called."""
+        return False
 
     @property
     def outlives_episodes(self) -> bool:
         """Whether its state is carried through an epoch; if not, every episode resets it."""
+        return False
 
     @property
     def value_size(self) -> int:
         """The size of what it stores."""
+        return 0
 
+    @property
+    def again(self) -> Again | None:
+        """A cheaper way to the gradient of steps already taken, as `reinstate.recompute` says."""
+        return None
+
+    def view(self, world: World) -> World:
+        """Return the world as this player is shown it; by default as it is."""
+        return world
+
+    @abc.abstractmethod
     def initial_state(self) -> Any:
         """Return the state in which an episode starts, any tree of arrays."""
 
-    def to_store(self, state: Any) -> Array:
-        """Return what the memory keeps of a state, (value_size,)."""
+    def read(
+        self, memory: Memory, contents: Any, context: Array, state: Any
+    ) -> tuple[Any, Any, Any]:
+        """Ask the memory about a context: what is recalled, what was found, contents after that.
 
-    def __call__(
-        self,
-        features: Array,
-        context: Array,
-        last_action: Array,
-        last_reward: Array,
-        c_ep: Array,
-        state: Any,
-    ) -> tuple[Any, Decision]:
+        What is recalled may be any tree of arrays; by default it is the value that was found. An
+        episode reads once for each context that it can show, in the state in which it starts.
+        """
+        found, contents = memory.read(contents, context)
+        return found.value, found, contents
+
+    @abc.abstractmethod
+    def __call__(self, inputs: Inputs, recalled: Any, state: Any) -> tuple[Any, Decision]:
         """Take one step: return the new state, and what to do.
 
-        `c_ep` is what the memory returned for the context on show. On the first step of an episode
-        `last_action` is −1: there was none yet.
+        `recalled` is what `read` gave for the context on show, and zeros where there is none.
         """
 
-
-class Maker(Protocol):
-    """A way to make an agent: what the registry of agents holds.
-
-    It may have the attributes `summary`, `label` and `colour`, for lists, tables and figures, and
-    `memory_for(memory, world, network)`, which returns the memory that its agents have in place of
-    the experiment's.
-    An agent to be trained is an Equinox module, or another tree of arrays.
-    """
-
-    def __call__(self, world: World, network: "Network", *, key: Array) -> Any:
-        """Make a `Player` for a world, with weights drawn from the key."""
+    def write(self, memory: Memory, contents: Any, context: Array, state: Any) -> Any:
+        """Store what the player keeps of its last state, by default all; return the contents."""
+        return memory.write(contents, context, state)
 
 
 @dataclass(frozen=True)
-class Wiring:
+class Maker:
+    """A way to make an agent: what the registry of agents holds."""
+
+    summary: str = ""
+    label: str = ""
+    """What figures call it; by default its name."""
+    colour: str = ""
+    """Of its lines, "#rrggbb"."""
+    make: Callable[..., Any] | None = field(default=None, kw_only=True)
+    """Makes an agent of a world, a network and a key; unless a subclass does, by `__call__`."""
+
+    def memory_for(self, memory: Memory, world: World, network: Network) -> Memory:
+        """Return the memory that such agents have, given the experiment's."""
+        return memory
+
+    def __call__(self, world: World, network: Network, *, key: Array) -> Any:
+        """Make a `Player` for a world, with weights drawn from the key."""
+        assert self.make is not None, "a subclass makes its agents itself"
+        return self.make(world, network, key=key)
+
+
+@dataclass(frozen=True)
+class Wiring(Maker):
     """What makes one of the paper's agents differ from another; everything else they share."""
 
-    summary: str
     sees_context: bool = False
     """Whether the context is an input of the LSTM."""
     route: Literal["none", "gate", "input"] = "none"
@@ -165,7 +192,7 @@ class Wiring:
         return Agent(world, self, network, key=key)
 
 
-class Agent(eqx.Module):
+class Agent(Player):
     """An LSTM agent. It does not know which task it plays, nor who resets it."""
 
     cell: EpisodicLSTMCell
@@ -174,25 +201,15 @@ class Agent(eqx.Module):
     start: LSTMState | None
     recognizer: Recognizer | None
     wiring: Wiring = eqx.field(static=True)
+    network: Network = eqx.field(static=True)
     num_actions: int = eqx.field(static=True)
-    outlives_episodes: bool = eqx.field(static=True)  # whether its state does
-    joint_feedback: bool = eqx.field(static=True)
-    first_step_only: bool = eqx.field(static=True)  # whether retrieved states come back only then
-    stored: Literal["raw", "tanh", "rms"] = eqx.field(static=True)
-
-    told_contexts: ClassVar[bool] = False  # its memory goes by how contexts look
 
     def __init__(self, world: World, wiring: Wiring, network: Network, *, key: Array) -> None:
-        self.wiring = wiring
-        self.num_actions = world.num_actions
-        self.outlives_episodes = network.reset == "epoch"
-        self.joint_feedback = network.feedback == "joint"
-        self.first_step_only = network.reinstated == "first-step"
-        self.stored = network.stored
+        self.wiring, self.network, self.num_actions = wiring, network, world.num_actions
         cell_key, head_key, shrink_key = jax.random.split(key, 3)
         hidden = network.hidden_size
         size = world.observation_size + world.num_actions + 1
-        size += world.num_actions if self.joint_feedback else 0
+        size += world.num_actions if network.feedback == "joint" else 0
         size += world.context_size if wiring.sees_context else 0
         self.recognizer = Recognizer(network.recognition) if wiring.recognises else None
         size += self.recognizer.settings.num_cues if self.recognizer else 0
@@ -217,18 +234,32 @@ class Agent(eqx.Module):
         return self.wiring.remembers
 
     @property
-    def recalls_once(self) -> bool:
-        """Whether a memory comes back only when its context is first shown."""
-        return self.recognizer is not None and self.recognizer.settings.once
+    def outlives_episodes(self) -> bool:
+        """Whether the LSTM is reset with every epoch alone."""
+        return self.network.reset == "epoch"
 
     @property
     def value_size(self) -> int:
         """The size of a cell state."""
         return self.cell.hidden_size
 
-    def recall(self, found: Found) -> Any:
-        """Return c_ep; of an agent that recognises, a `Recollection`."""
-        return found.value if self.recognizer is None else self.recognizer(found)
+    @property
+    def recalls_once(self) -> bool:
+        """Whether a memory comes back only on the step that first shows its context."""
+        recognises = self.recognizer is not None and self.recognizer.settings.once
+        return recognises or self.network.reinstated == "first-step"
+
+    def read(
+        self, memory: Memory, contents: Any, context: Array, state: Any
+    ) -> tuple[Any, Any, Any]:
+        """Recall c_ep; an agent that recognises, a `Recollection`."""
+        found, contents = memory.read(contents, context)
+        recalled = found.value if self.recognizer is None else self.recognizer(found)
+        return recalled, found, contents
+
+    def write(self, memory: Memory, contents: Any, context: Array, state: LSTMState) -> Any:
+        """Store the cell state."""
+        return memory.write(contents, context, self.to_store(state))
 
     def to_store(self, state: LSTMState) -> Array:
         """Return what the memory keeps of a state: the paper stores c, not h.
@@ -243,9 +274,9 @@ class Agent(eqx.Module):
         tanh's range: far outside it h shows the sign of c alone, i ∘ c_in, at most 1 per step,
         cannot turn that sign, and tanh passes no gradient.
         """
-        if self.stored == "tanh":
+        if self.network.stored == "tanh":
             return jnp.tanh(state.c)
-        if self.stored == "rms":
+        if self.network.stored == "rms":
             return state.c * jax.lax.rsqrt(jnp.maximum(jnp.mean(state.c**2), 1.0))
         return jnp.clip(state.c, -LARGEST_STORED, LARGEST_STORED)
 
@@ -254,37 +285,29 @@ class Agent(eqx.Module):
         return self.cell.initial_state() if self.start is None else self.start
 
     def __call__(
-        self,
-        features: Array,
-        context: Array,
-        last_action: Array,
-        last_reward: Array,
-        c_ep: Any,
-        state: LSTMState,
+        self, inputs: Inputs, recalled: Any, state: LSTMState
     ) -> tuple[LSTMState, Decision]:
         """Take one step."""
-        x, c_ep = self._entering(features, context, last_action, last_reward, c_ep)
+        x, c_ep = self._entering(inputs, recalled)
         state, gates = self.cell(x, state, c_ep)
         out = self.head(state.h)
-        return state, Decision(out[:-1], out[-1], gates._asdict())
+        return state, Decision(out[:-1], out[-1], gates._asdict(), state)
 
-    def _entering(
-        self, features: Array, context: Array, last_action: Array, last_reward: Array, c_ep: Any
-    ) -> tuple[Array, Array]:
+    def _entering(self, inputs: Inputs, recalled: Any) -> tuple[Array, Array]:
         """Return what enters the cell: its input x, and the state that is reinstated.
 
         The one-hot of an action of −1, where there was none yet, is all zero.
         """
-        c_ep, cues = (c_ep, None) if self.recognizer is None else c_ep
-        if self.first_step_only:
-            c_ep = jnp.where(last_action < 0, c_ep, 0.0)
-        action = jax.nn.one_hot(last_action, self.num_actions)
-        x = [features, action, last_reward[None]]
-        if self.joint_feedback:
+        if self.recalls_once:
+            recalled = jax.tree.map(lambda x: jnp.where(inputs.first_shown, x, 0.0), recalled)
+        c_ep, cues = (recalled, None) if self.recognizer is None else recalled
+        action = jax.nn.one_hot(inputs.last_action, self.num_actions)
+        x = [inputs.features, action, inputs.last_reward[None]]
+        if self.network.feedback == "joint":
             # Whether to favour what was chosen depends on both at once, which a sum cannot tell.
-            x.append(last_reward * action)
+            x.append(inputs.last_reward * action)
         if self.wiring.sees_context:
-            x.append(context)
+            x.append(inputs.context)
         if cues is not None:
             x.append(cues)
         if self.wiring.route == "input":
@@ -292,27 +315,25 @@ class Agent(eqx.Module):
         return jnp.concatenate(x), c_ep
 
     @property
-    def retraces(self) -> bool:
-        """Whether it learns by `retrace`: where there is a kernel for its cell.
+    def again(self) -> Again | None:
+        """`_again`, where there is a kernel for its cell.
 
-        Not if there may be weights to learn in c_ep, nor if a subclass takes steps of another kind.
+        Not if there may be weights to learn in what it recalls, nor if a subclass takes steps of
+        another kind.
         """
-        ways = "__call__", "_entering", "recall"
-        usual = all(getattr(type(self), way) is getattr(Agent, way) for way in ways)
+        usual = type(self).__call__ is Agent.__call__ and type(self).read is Agent.read
         usual = usual and type(self.cell) is EpisodicLSTMCell and self.recognizer is None
-        return usual and kernel.serves(self.cell.hidden_size, self.cell.weight.dtype)
+        serves = usual and kernel.serves(self.cell.hidden_size, self.cell.weight.dtype)
+        return self._again if serves else None
 
-    def retrace(
-        self, inputs: Inputs, c_ep: Array, start: LSTMState, taken: LSTMState
+    def _again(
+        self, inputs: Inputs, recalled: Array, start: LSTMState, kept: LSTMState
     ) -> tuple[Array, Array]:
-        """Return logits and values of steps already taken, with their gradients.
-
-        All are (steps, rows, …): rows are sequences, each with a state to `start` from, and `taken`
-        are the states after each step.
-        """
-        x, c_ep = jax.vmap(jax.vmap(self._entering))(*inputs, c_ep)
-        h = through_time.outputs(self.cell, x, c_ep, start, taken)
-        out = jax.vmap(jax.vmap(self.head))(h)
+        # The kernel wants time to lead.
+        steps = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), (inputs, recalled, kept))
+        x, c_ep = jax.vmap(jax.vmap(self._entering))(*steps[:2])
+        h = through_time.outputs(self.cell, x, c_ep, start, steps[2])
+        out = jnp.swapaxes(jax.vmap(jax.vmap(self.head))(h), 0, 1)
         return out[..., :-1], out[..., -1]
 
 
@@ -346,6 +367,15 @@ AGENTS: Registry[Maker] = Registry(
 )
 
 
+AgentKind = str | Callable[..., Any]  # a registered name, a `Maker`, or a function like one
+
+
+def maker_of(agent: AgentKind) -> Maker:
+    """Return the way to make an agent."""
+    make = AGENTS.find(agent) if isinstance(agent, str) else agent
+    return make if isinstance(make, Maker) else Maker(make=make)
+
+
 def make_agent(name: str, world: World, network: Network, *, key: Array) -> Any:
     """Make the agent that is registered under a name."""
-    return AGENTS.find(name)(world, network, key=key)
+    return maker_of(name)(world, network, key=key)

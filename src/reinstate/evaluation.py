@@ -11,7 +11,7 @@ from jax import Array
 from reinstate.agent import Player
 from reinstate.errors import require_positive
 from reinstate.memory import Memory
-from reinstate.rollout import play, start_lanes
+from reinstate.rollout import Options, Report, play, start_lanes
 from reinstate.tasks.base import World
 
 
@@ -62,9 +62,15 @@ def evaluate(
     return evaluate_in(Condition(world, memory), player, settings, seed)
 
 
-def evaluate_in(condition: Condition, player: Player, settings: Evaluation, seed: Array) -> Record:
+def evaluate_in(
+    condition: Condition,
+    player: Player,
+    settings: Evaluation,
+    seed: Array,
+    report: Report | None = None,
+) -> Record:
     """Let one player play fresh epochs of the condition's world."""
-    return evaluate_on(condition, player, *fresh_epochs(condition.world, settings, seed))
+    return evaluate_on(condition, player, *fresh_epochs(condition.world, settings, seed), report)
 
 
 def fresh_epochs(world: World, settings: Evaluation, seed: Array) -> tuple[Any, Array]:
@@ -75,12 +81,18 @@ def fresh_epochs(world: World, settings: Evaluation, seed: Array) -> tuple[Any, 
     return tasks, jax.random.split(play_key, settings.epochs)
 
 
-def evaluate_on(condition: Condition, player: Player, tasks: Any, keys: Array) -> Record:
-    """Let one player play these epochs, each in its own lane, from an empty memory."""
+def evaluate_on(
+    condition: Condition, player: Player, tasks: Any, keys: Array, report: Report | None = None
+) -> Record:
+    """Let one player play these epochs, each in its own lane, from an empty memory.
+
+    With `report`, that is recorded in place of what the player reports.
+    """
     world, memory, recall = condition
     start = start_lanes(world, player, memory, keys.shape[0])
-    run = partial(play, world, player, memory, recall=recall)
+    run = partial(play, world, player, memory, options=Options(recall=recall, report=report))
     after, (steps, outcome, *_) = jax.vmap(run)(start, tasks, keys)
+    filled = jax.vmap(memory.filled)(after.memory)
     return Record(
         tasks.context_id,
         tasks.exposure,
@@ -93,12 +105,6 @@ def evaluate_on(condition: Condition, player: Player, tasks: Any, keys: Array) -
         steps.distance,
         steps.retrieved,
         steps.trace,
-        _filled(memory, after.memory, tasks.exposure),
+        jnp.broadcast_to(filled[:, None], tasks.exposure.shape),
         steps.played,
     )
-
-
-def _filled(memory: Memory, contents: Any, like: Array) -> Array:
-    """Count what a memory holds in each epoch, for every episode of it; −1 if it cannot tell."""
-    count = getattr(memory, "filled", partial(Memory.filled, memory))
-    return jnp.broadcast_to(jax.vmap(count)(contents)[:, None], like.shape)

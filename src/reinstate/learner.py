@@ -25,7 +25,7 @@ from reinstate.errors import (
 )
 from reinstate.memory import Memory
 from reinstate.recompute import play_to_learn
-from reinstate.rollout import EpochState, Step, start_lanes
+from reinstate.rollout import EpochState, Options, Step, start_lanes
 from reinstate.tasks.base import World
 
 LANES = "lanes"  # the axis of devices that share the lanes of a seed
@@ -256,6 +256,8 @@ class Learner:
         """Play one segment of episodes and update the weights by its loss."""
         params, opt_state, before = carry
         tasks, keys, first, progress = segment
+        how = self.settings
+        options = Options(how.unroll, self._recall(progress), how.through_storage)
 
         def segment_loss(params: Any) -> tuple[Array, tuple[EpochState, Array, Array, Any]]:
             agent = self.agent(params)
@@ -269,10 +271,8 @@ class Learner:
                 before._replace(player=start),
                 tasks,
                 keys,
-                unroll=self.settings.unroll,
-                recall=self._recall(progress),
-                through_storage=self.settings.through_storage,
-                fused=self.settings.fused,
+                options,
+                self.settings.fused,
             )
             loss, entropy = a2c_loss(played.steps, self.rates, self._entropy_cost(progress))
             reward = jnp.mean(jnp.sum(played.steps.reward, axis=-1))

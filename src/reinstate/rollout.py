@@ -5,6 +5,8 @@ pass that is differentiated samples the actions. Or the same steps are gone over
 that have a cheaper way to their gradient: see `reinstate.recompute`.
 """
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -41,11 +43,33 @@ class Episode(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What `reinstate.recompute` needs of a step."""
+    """What `Player.again` needs of a step."""
 
     inputs: Inputs
-    c_ep: Any  # what came back; like the next, None unless the player retraces
-    state: Any  # the player's, after the step
+    recalled: Any
+    kept: Any  # of the decision
+
+
+Report = Callable[[Any, Decision], Mapping[str, Array]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to play, whoever plays what."""
+
+    unroll: int = 1
+    """Steps of an episode that are compiled side by side."""
+    recall: Array | float = 1.0
+    """By what the memory's answers are multiplied: at 0 it is written, and nothing comes back."""
+    through_storage: bool = False
+    """Whether stored states carry a gradient; in the paper they do not."""
+    keep: bool = False
+    """Whether steps carry what the player saw, so that it can decide again."""
+    report: Report | None = None
+    """What is reported of a step that led to a state, in place of what the player reports."""
+
+
+PAPER = Options()
 
 
 class EpochState(NamedTuple):
@@ -61,13 +85,13 @@ class _StepState(NamedTuple):
     player: Any
     action: Array
     reward: Array
-    seen: Array | None  # (shown,) contexts that were on show; only if memories come back once
+    shown: Array  # (shown,) contexts that were on show
 
 
 class _Recalled(NamedTuple):
     """What the memory gives for every context that an episode can show, (shown, …)."""
 
-    c_ep: Any  # or what the player makes of it: a tree
+    recalled: Any
     distance: Array  # infinite where the memory is empty
     written: Array  # the number of the write that stored it, from 1; 0 where the memory is empty
 
@@ -91,21 +115,12 @@ def play(
     state: EpochState,
     tasks: Any,
     key: Array,
-    unroll: int = 1,
-    recall: Array | float = 1.0,
-    through_storage: bool = False,
-    keep: bool = False,
+    options: Options = PAPER,
 ) -> tuple[EpochState, Episode]:
-    """Play the episodes of `tasks` one after the other; steps come as (episodes, steps, …).
-
-    What the memory retrieves is multiplied by `recall`: at 0 it is written, and nothing comes back.
-    Stored states carry no gradient, as in the paper, unless `through_storage`. With `keep`, steps
-    carry what the player saw, so that it can decide again.
-    """
+    """Play the episodes of `tasks` one after the other; steps come as (episodes, steps, …)."""
 
     def one(state: EpochState, episode: tuple[Any, Array]) -> tuple[EpochState, Episode]:
-        how: Any = unroll, recall, through_storage, keep
-        return play_episode(world, player, memory, state, *episode, *how)
+        return play_episode(world, player, memory, state, *episode, options)
 
     num_episodes = jax.tree.leaves(tasks)[0].shape[0]
     return jax.lax.scan(one, state, (tasks, jax.random.split(key, num_episodes)))
@@ -118,33 +133,33 @@ def play_episode(
     state: EpochState,
     task: Any,
     key: Array,
-    unroll: int = 1,
-    recall: Array | float = 1.0,
-    through_storage: bool = False,
-    keep: bool = False,
+    options: Options = PAPER,
 ) -> tuple[EpochState, Episode]:
     """Play one episode; only the memory reaches it from earlier ones, unless the player does."""
+    world = player.view(world)
     task = world.update_task(state.history, task)
     contexts = world.contexts(task)  # (shown, context_size)
-    memory_keys = _memory_keys(world, player, task, contexts)
-    recalled, contents = _read(player, memory, state.memory, memory_keys)
-    recalled = recalled._replace(c_ep=jax.tree.map(lambda x: recall * x, recalled.c_ep))
-    exposure = _Exposure(world, player, task, contexts, recalled, keep)
-    reset_key, action_key, steps_key = jax.random.split(key, 3)
     start = state.player if player.outlives_episodes else player.initial_state()
+    read, contents = _read(player, memory, state.memory, contexts, start)
+    read = read._replace(recalled=jax.tree.map(lambda x: options.recall * x, read.recalled))
+    exposure = _Exposure(world, player, task, contexts, read, options)
+    reset_key, action_key, steps_key = jax.random.split(key, 3)
     nothing = jnp.full((), -1, jnp.int32), jnp.zeros((), jnp.float32)  # no action, no reward yet
-    seen = jnp.zeros(contexts.shape[0], bool) if recalls_once(player) else None
-    now = _StepState(world.reset(reset_key, task), start, *nothing, seen)
+    shown = jnp.zeros(contexts.shape[0], bool)
+    now = _StepState(world.reset(reset_key, task), start, *nothing, shown)
     length = world.episode_length
     # All of an episode's chance at once: random numbers are cheaper drawn in bulk.
     chance = draws.gumbel(action_key, length, world.num_actions), draws.split(steps_key, length)
-    now, steps = jax.lax.scan(exposure.step, now, chance, unroll=unroll)
+    now, steps = jax.lax.scan(exposure.step, now, chance, unroll=options.unroll)
     # The last reward reaches the cell only as the next step's input: without one more step the
     # stored state would lack it.
     after, decision, _, last_seen = exposure.sense(now)
-    keys = [memory_keys[row] for row in world.keys_to_store(task, now.task)]
+    if player.remembers:
+        kept = after.player if options.through_storage else jax.lax.stop_gradient(after.player)
+        for row in world.keys_to_store(task, now.task):
+            contents = player.write(memory, contents, contexts[row], kept)
     state = EpochState(
-        _write(player, memory, contents, keys, after.player, through_storage),
+        contents,
         after.player if player.outlives_episodes else state.player,
         world.update_history(state.history, task, now.task),
     )
@@ -158,25 +173,27 @@ class _Exposure(NamedTuple):
     player: Player
     task: Any
     contexts: Array  # (shown, context_size)
-    recalled: _Recalled
-    keep: bool  # whether steps carry what the player saw
+    read: _Recalled
+    options: Options
 
     def sense(self, now: _StepState) -> tuple[_StepState, Decision, _Recalled, Seen | None]:
         """Show the player where it is, and what comes back of the context on show."""
-        shown = self.world.observe(self.task, now.task)
-        row, distance, written = shown.context, self.recalled.distance, self.recalled.written
-        context = jnp.where(row < 0, 0.0, self.contexts[row])
-        comes = row >= 0 if now.seen is None else (row >= 0) & ~now.seen[row]
-        c_ep = jax.tree.map(lambda x: jnp.where(comes, x[row], 0.0), self.recalled.c_ep)
+        features, row = self.world.observe(self.task, now.task)
+        there, options = row >= 0, self.options
+        recalled, distance, written = self.read
         found = _Recalled(
-            c_ep, jnp.where(row < 0, jnp.inf, distance[row]), jnp.where(row < 0, 0, written[row])
+            jax.tree.map(lambda x: jnp.where(there, x[row], 0.0), recalled),
+            jnp.where(there, distance[row], jnp.inf),
+            jnp.where(there, written[row], 0),
         )
-        seen = None if now.seen is None else now.seen.at[row].set(now.seen[row] | (row >= 0))
-        inputs = Inputs(shown.features, context, now.action, now.reward)
-        after, decision = self.player(*inputs, c_ep, now.player)
-        known = (c_ep, after) if retraces(self.player) else (None, None)
-        kept = Seen(inputs, *known) if self.keep else None
-        return now._replace(player=after, seen=seen), decision, found, kept
+        context = jnp.where(there, self.contexts[row], 0.0)
+        inputs = Inputs(features, context, now.action, now.reward, there & ~now.shown[row])
+        after, decision = self.player(inputs, found.recalled, now.player)
+        kept = Seen(inputs, found.recalled, decision.kept) if options.keep else None
+        if options.report is not None:
+            decision = decision._replace(report=options.report(after, decision))
+        shown = now.shown.at[row].set(now.shown[row] | there)
+        return now._replace(player=after, shown=shown), decision, found, kept
 
     def step(self, now: _StepState, chance: tuple[Array, Array]) -> tuple[_StepState, Step]:
         """Let the player act, and the world answer, unless the episode is over."""
@@ -217,35 +234,14 @@ class _Exposure(NamedTuple):
         return after._replace(task=task_state, action=action, reward=reward), taken
 
 
-def recalls_once(player: Player) -> bool:
-    """Tell whether memories come back to a player only when their context is first shown."""
-    return getattr(player, "recalls_once", False)
-
-
-def unrolls(player: Player) -> bool:
-    """Tell whether a player can take the steps of an epoch at once: see `reinstate.recompute`."""
-    return player.outlives_episodes and not player.remembers and hasattr(player, "unroll")
-
-
-def retraces(player: Player) -> bool:
-    """Tell whether a player can go back over steps that it took: see `reinstate.recompute`."""
-    return getattr(player, "retraces", False)
-
-
-def _memory_keys(world: World, player: Player, task: Any, contexts: Array) -> Array:
-    """Return the keys of the contexts on show: as they look, or which they are, (shown, size)."""
-    if not getattr(player, "told_contexts", False):
-        return contexts
-    ids = world.context_ids(task).astype(contexts.dtype)
-    return jnp.broadcast_to(1 + ids[:, None], contexts.shape)
-
-
 def _means(decision: Decision) -> dict[str, Array]:
     """Return the mean over units of each reported quantity."""
     return {name: jnp.mean(quantity) for name, quantity in decision.report.items()}
 
 
-def _read(player: Player, memory: Memory, contents: Any, contexts: Array) -> tuple[_Recalled, Any]:
+def _read(
+    player: Player, memory: Memory, contents: Any, contexts: Array, state: Any
+) -> tuple[_Recalled, Any]:
     """Read the memory once for each context: it is constant within an episode."""
     if not player.remembers:
         shown = contexts.shape[0]
@@ -257,27 +253,8 @@ def _read(player: Player, memory: Memory, contents: Any, contexts: Array) -> tup
         return _Recalled(*none), contents
 
     def look_up(contents: Any, context: Array) -> tuple[Any, _Recalled]:
-        found, contents = memory.read(contents, context)
-        c_ep = player.recall(found) if hasattr(player, "recall") else found.value
-        return contents, _Recalled(c_ep, found.distances[0], found.written[0])
+        recalled, found, contents = player.read(memory, contents, context, state)
+        return contents, _Recalled(recalled, found.distances[0], found.written[0])
 
-    contents, recalled = jax.lax.scan(look_up, contents, contexts)
-    return recalled, contents
-
-
-def _write(
-    player: Player,
-    memory: Memory,
-    contents: Any,
-    keys: list[Array],
-    state: Any,
-    through_storage: bool,
-) -> Any:
-    """Store what the player keeps of its state under each of the keys."""
-    if not player.remembers:
-        return contents
-    value = player.to_store(state)
-    value = value if through_storage else jax.lax.stop_gradient(value)
-    for key in keys:
-        contents = memory.write(contents, key, value)
-    return contents
+    contents, read = jax.lax.scan(look_up, contents, contexts)
+    return read, contents

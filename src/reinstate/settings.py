@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 from reinstate import rivals  # noqa: F401  (registers them)
-from reinstate.agent import AGENTS, Maker, Network
+from reinstate.agent import AgentKind, Network, maker_of
 from reinstate.errors import LARGEST_COUNT, UserError, brief, nearest, one_line, require_positive
 from reinstate.evaluation import Evaluation
 from reinstate.files import convert
@@ -62,20 +62,18 @@ class Settings(Generic[W, M]):
         """The seeds, one after the other."""
         return range(self.first_seed, self.first_seed + self.seeds)
 
-    def make_learner(self, agent: str | Maker, rates: Rates | None = None) -> Learner:
+    def make_learner(self, agent: AgentKind, rates: Rates | None = None) -> Learner:
         """Make the learner of an agent, given by its name or by a way to make it."""
-        make = AGENTS.find(agent) if isinstance(agent, str) else agent
+        make = maker_of(agent)
         writes = self.task.episodes_per_epoch * self.task.writes_per_episode
         memory = self.for_agent(make).memory.fitted(writes)
         make_agent = partial(make, self.task, self.network)
         return Learner(self.task, make_agent, memory, self.learner, rates)
 
-    def for_agent(self, agent: str | Maker) -> "Settings[W, Any]":
+    def for_agent(self, agent: AgentKind) -> "Settings[W, Any]":
         """Return the settings with the memory that an agent has; most have the experiment's."""
-        make = AGENTS.find(agent) if isinstance(agent, str) else agent
-        if not hasattr(make, "memory_for"):
-            return self
-        return replace(self, memory=make.memory_for(self.memory, self.task, self.network))
+        memory: Any = maker_of(agent).memory_for(self.memory, self.task, self.network)
+        return replace(self, memory=memory)
 
 
 def changed(

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reinstate.agent import Decision
+from reinstate.agent import Decision, Inputs, Player
 from reinstate.analysis.memory_map import (
     Logged,
     Stored,
@@ -24,25 +24,25 @@ from reinstate.tasks.compositional import CompositionalBandits
 from reinstate.tasks.water_maze import WaterMaze
 
 
-class Counter:
+class Counter(Player):
     """Counts its steps in a context, from what it remembers of it; one unit is twice the other."""
 
-    outlives_episodes, value_size = False, 2
+    actions: int
 
-    def __init__(self, actions: int, remembers: bool = True) -> None:
-        self.actions, self.remembers = actions, remembers
+    remembers, value_size = True, 2
 
     def initial_state(self) -> Any:
         return jnp.zeros(2)
 
-    def to_store(self, state: Any) -> Any:
-        return state
+    def __call__(self, inputs: Inputs, recalled: Any, state: Any) -> tuple[Any, Decision]:
+        after = jnp.where(inputs.last_action < 0, recalled, state) + jnp.array([1.0, 2.0])
+        return after, Decision(jnp.zeros(self.actions), jnp.zeros(()))
 
-    def __call__(
-        self, features: Any, context: Any, last_action: Any, last_reward: Any, c_ep: Any, state: Any
-    ) -> tuple[Any, Decision]:
-        after = jnp.where(last_action < 0, c_ep, state) + jnp.array([1.0, 2.0])
-        return after, Decision(jnp.zeros(self.actions), jnp.zeros(()), {})
+
+class Forgetful(Counter):
+    """Remembers nothing."""
+
+    remembers = False
 
 
 ONE = BarcodeBandits(
@@ -105,7 +105,7 @@ def test_where_nothing_is_told_the_contexts_of_one_epoch_are_told_apart() -> Non
 
 def test_what_has_no_map() -> None:
     with pytest.raises(UserError, match="without memory has none"):
-        stored_states(Condition(ONE, DND()), Counter(2, remembers=False), TWO_EPOCHS, seed=0)
+        stored_states(Condition(ONE, DND()), Forgetful(2), TWO_EPOCHS, seed=0)
     pairs = CompositionalBandits(num_classes=4, repeats=2, stimuli="barcodes")
     with pytest.raises(UserError, match="CompositionalBandits has neither"):
         stored_states(Condition(pairs, DND()), Counter(2), TWO_EPOCHS, seed=0)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import study_tables
-from reinstate.agent import Agent, Network, make_agent
+from reinstate.agent import Agent, Decision, Network, Player, make_agent
 from reinstate.analysis.states import BEYOND, evaluate_watched, stored_scores
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
 from reinstate.memory import DND
@@ -100,22 +100,21 @@ def shares_of(player: Any) -> Any:
     return jax.eval_shape(play, jnp.array(0))[1]
 
 
+class Other(Player):
+    """A player of its own kind, here one without weights."""
+
+    remembers, value_size = True, 2
+
+    def initial_state(self) -> Any:
+        return jnp.zeros(2)
+
+    def __call__(self, inputs: Any, recalled: Any, state: Any) -> Any:
+        return state, Decision(jnp.zeros(2), jnp.zeros(()))
+
+
 @pytest.mark.parametrize("player", ["l2rl", "another"])
 def test_others_are_not_watched(player: str) -> None:
-    if player == "l2rl":
-        assert shares_of(an_agent("l2rl")) is None
-    else:  # a Player of its own kind, here one without weights
-
-        class Other:
-            remembers, outlives_episodes, value_size = True, False, 2
-
-            def __getattr__(self, name: str) -> Any:
-                return getattr(an_agent(), name)
-
-            def __call__(self, *inputs: Any) -> Any:
-                return an_agent()(*inputs)
-
-        assert shares_of(Other()) is None
+    assert shares_of(an_agent("l2rl") if player == "l2rl" else Other()) is None
     assert shares_of(an_agent()).shape == (1, 12, len(BEYOND))
 
 

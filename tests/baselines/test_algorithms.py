@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reinstate.agent import Inputs
 from reinstate.analysis.exposures import by_exposure, reward_by_epoch
 from reinstate.baselines.algorithms import (
     INDEX_ALGORITHMS,
@@ -17,6 +18,7 @@ from reinstate.baselines.algorithms import (
 from reinstate.baselines.bandits import own_memory
 from reinstate.errors import TooLarge
 from reinstate.evaluation import Evaluation, Record
+from reinstate.memory import DND
 from reinstate.tasks.bandits import BarcodeBandits
 
 EXPOSURES, EPOCHS, SEEDS = 3, 120, 2
@@ -49,8 +51,12 @@ def counts(successes: list[float], failures: list[float]) -> Counts:
 
 def logits(one: BanditAlgorithm, state: Counts) -> np.ndarray:
     """What it would do in this state, at the first step of an episode."""
-    seen = jnp.zeros(0), jnp.zeros(2), jnp.array(-1), jnp.zeros(())
-    return np.asarray(one(*seen, jnp.zeros(one.value_size), state)[1].logits)
+    return np.asarray(one(first_step([0.0, 0.0]), jnp.zeros(one.value_size), state)[1].logits)
+
+
+def first_step(context: list[float]) -> Inputs:
+    nothing = jnp.array(-1), jnp.zeros(()), jnp.array(True)
+    return Inputs(jnp.zeros(0), jnp.array(context), *nothing)
 
 
 @pytest.mark.parametrize(
@@ -127,9 +133,11 @@ def test_only_counts_of_the_own_context_are_recalled(
     tables: Tables, context: list[float], recalled: bool
 ) -> None:
     one = player("greedy", tables, carries=True)
-    stored = one.to_store(counts([2, 0, 0], [0, 1, 0])._replace(context=jnp.array([1.0, 0.0])))
-    nothing = jnp.zeros(0), jnp.array(context), jnp.array(-1), jnp.zeros(())
-    state, _ = one(*nothing, stored, one.initial_state())
+    dnd, known = DND(capacity=1), jnp.array([1.0, 0.0])
+    last = counts([2, 0, 0], [0, 1, 0])._replace(context=known)
+    contents = one.write(dnd, dnd.empty(2, one.value_size), known, last)
+    found, *_ = one.read(dnd, contents, jnp.array(context), one.initial_state())
+    state, _ = one(first_step(context), found, one.initial_state())
     np.testing.assert_array_equal(state.successes, [2, 0, 0] if recalled else [0, 0, 0])
 
 

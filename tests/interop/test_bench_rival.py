@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 import against_pytorch  # noqa: E402
 from cases import Case, training  # noqa: E402
 from pytorch import Memory, Played, Rival, a2c_loss, draw_epoch  # noqa: E402
-from reinstate.agent import make_agent  # noqa: E402
+from reinstate.agent import Inputs, make_agent  # noqa: E402
 from reinstate.learner import a2c_loss as our_loss  # noqa: E402
 from reinstate.memory import DND  # noqa: E402
 from reinstate.rollout import Step  # noqa: E402
@@ -49,7 +49,8 @@ def replayed(agent: Any, played: Played, c_ep: Any) -> Step:
     def lane(action: Any, reward: Any, c_ep: Any) -> Any:
         state, last, found = agent.initial_state(), (jnp.array(-1), jnp.array(0.0)), []
         for now in zip(action, reward, strict=True):
-            state, decision = agent(jnp.zeros(0), jnp.zeros(4), *last, c_ep, state)
+            inputs = Inputs(jnp.zeros(0), jnp.zeros(4), *last, jnp.array(True))
+            state, decision = agent(inputs, c_ep, state)
             found.append(decision)
             last = now
         return jnp.stack([d.logits for d in found]), jnp.stack([d.value for d in found])

@@ -17,7 +17,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import reinstate.interop.torch as ours  # noqa: E402
-from reinstate.agent import Network, make_agent  # noqa: E402
+from reinstate.agent import Inputs, Network, make_agent  # noqa: E402
 from reinstate.errors import UserError  # noqa: E402
 from reinstate.runs.notebook import load  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
@@ -58,7 +58,8 @@ def test_agents_play_as_in_jax(name: str, network: Network) -> None:
         action, reward = np.full(lanes, last), rng.normal(size=lanes).astype(np.float32)
         context, c_ep = (rng.normal(size=(*lanes, n)).astype(np.float32) for n in (4, HIDDEN))
         given = features, context, action, reward, c_ep
-        state, decision = step(*map(jnp.asarray, given), state)
+        inputs = Inputs._make([*map(jnp.asarray, given[:4]), jnp.full(lanes, last < 0)])
+        state, decision = step(inputs, jnp.asarray(c_ep), state)
         twin_state, mine = twin(*map(torch.tensor, given), twin_state)
         assert_near(mine.logits, decision.logits)
         assert_near(mine.value, decision.value)

@@ -59,8 +59,8 @@ def test_the_newest_state_of_the_own_context_comes_back(watched: bool) -> None:
 def test_in_a_new_context_nothing_comes_back() -> None:
     world = Changing(num_arms=3, pulls=2, num_contexts=3, repeats=4)
     oracle = RIVALS["epl2rl-oracle"](world, NETWORK, key=jax.random.key(0))
-    memory = RIVALS["epl2rl-oracle"].memory_for(DND(), world, NETWORK)  # type: ignore[attr-defined]
+    memory = RIVALS["epl2rl-oracle"].memory_for(DND(), world, NETWORK)
     contents = memory.write(memory.empty(10, 4), jnp.full(10, 2.0), jnp.ones(4))
     for query, expected in ((2.0, 1.0), (3.0, 0.0), (1.0, 0.0)):
-        found, _ = memory.read(contents, jnp.full(10, query))
-        np.testing.assert_array_equal(oracle.recall(found), np.full(4, expected))
+        recalled, *_ = oracle.read(memory, contents, jnp.full(10, query), None)
+        np.testing.assert_array_equal(recalled, np.full(4, expected))

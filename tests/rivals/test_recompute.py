@@ -19,7 +19,7 @@ from reinstate.recompute import play_to_learn
 from reinstate.rivals import RIVALS
 from reinstate.rivals.base import Rival
 from reinstate.rivals.recurrent import LSTM
-from reinstate.rollout import play, start_lanes, unrolls
+from reinstate.rollout import play, start_lanes
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.base import World
 from test_early_end import WORLD as UNTIL_REWARDED
@@ -64,7 +64,7 @@ def assert_same(one: Any, other: Any) -> None:
 @pytest.mark.parametrize("name", ["lru", "deltanet", "transformer", "hcam"])
 def test_the_gradient_is_that_of_the_play(name: str) -> None:
     agent = shallow(name, WORLD)
-    assert unrolls(agent)
+    assert agent.again is not None
     again = gradient(play_to_learn, WORLD, agent)
     assert_same(again, gradient(play, WORLD, agent))
     assert all(np.any(np.asarray(g) != 0) for g in jax.tree.leaves(again[1]))
@@ -80,7 +80,7 @@ def test_the_papers_lstm_carried_through_the_epoch_has_the_same_gradient() -> No
     """It sees the same but for the start, and learns through the play itself."""
     network = replace(NETWORK, reset="epoch")
     paper: Agent = AGENTS["l2rl-context"](WORLD, network, key=jax.random.key(0))
-    assert not unrolls(paper)
+    assert paper.again is None
     # Rows of the paper's weights: trial, action (3), reward, context (4), h. The rival's: trial,
     # context, action, reward, start, h; the start's are zero.
     rows = np.array([0, 5, 6, 7, 8, 1, 2, 3, 4, -1, *range(9, 15)])
@@ -88,7 +88,7 @@ def test_the_papers_lstm_carried_through_the_epoch_has_the_same_gradient() -> No
     cell = EpisodicLSTMCell(10, 6, episodic=False, key=jax.random.key(0))
     cell = eqx.tree_at(lambda c: (c.weight, c.bias), cell, (weight, paper.cell.bias))
     rival = Rival(LSTM(cell), paper.head, 3, False)
-    assert unrolls(rival)
+    assert rival.again is not None
     (value, expected), (again, found) = (
         gradient(play_to_learn, WORLD, agent) for agent in (paper, rival)
     )

@@ -17,7 +17,7 @@ from reinstate.agent import Player
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation
 from reinstate.memory import Found, Memory
-from reinstate.rollout import play, start_epoch
+from reinstate.rollout import Options, play, start_epoch
 from reinstate.tasks.recurring import RecurringWorld
 
 EXPOSURES = (1, 2, 3, 10)  # after which states are shown
@@ -119,7 +119,7 @@ def stored_states(
     world, memory, recall = condition
     if not player.remembers:
         raise UserError("a memory map is of stored states, and an agent without memory has none")
-    writes = world.writes_per_episode
+    writes, options = world.writes_per_episode, Options(recall=recall)
     logged = Logged(memory, world.episodes_per_epoch * writes)
 
     @jax.jit
@@ -127,7 +127,7 @@ def stored_states(
     def play_epoch(task_key: Array, play_key: Array) -> Any:
         tasks: Any = world.sample_epoch(task_key)
         start = start_epoch(world, player, logged)
-        after, (steps, *_) = play(world, player, logged, start, tasks, play_key, recall=recall)
+        after, (steps, *_) = play(world, player, logged, start, tasks, play_key, options)
         states = after.memory.values[::writes]  # an episode stores the same one under all its keys
         return states, tasks.exposure, tasks.context_id, steps.trace
 

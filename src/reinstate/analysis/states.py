@@ -4,8 +4,6 @@ What comes back is added to the cell on every step and stored again (`Agent.to_s
 can grow with each exposure. Evaluations count units by size; training is left alone.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
@@ -17,73 +15,9 @@ from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import StoredScores
 from reinstate.cell import LSTMState
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
-from reinstate.memory import Found
 
 BEYOND = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5, LARGEST_STORED)  # the last: at the clip
 _NAMES = tuple(f"stored beyond {size:g}" for size in BEYOND)
-
-
-@dataclass(frozen=True)
-class Watched:
-    """An agent that plays as ever, but has something else reported: what, a subclass says."""
-
-    agent: Agent
-
-    def report(self, state: LSTMState, decision: Decision) -> Mapping[str, Array]:
-        """Return what is reported of a step that led to this state."""
-        raise NotImplementedError
-
-    @property
-    def remembers(self) -> bool:
-        return self.agent.remembers
-
-    @property
-    def outlives_episodes(self) -> bool:
-        return self.agent.outlives_episodes
-
-    @property
-    def recalls_once(self) -> bool:
-        return self.agent.recalls_once
-
-    @property
-    def told_contexts(self) -> bool:
-        return self.agent.told_contexts
-
-    @property
-    def value_size(self) -> int:
-        return self.agent.value_size
-
-    def recall(self, found: Found) -> Any:
-        return self.agent.recall(found)
-
-    def initial_state(self) -> LSTMState:
-        return self.agent.initial_state()
-
-    def to_store(self, state: LSTMState) -> Array:
-        return self.agent.to_store(state)
-
-    def __call__(
-        self,
-        features: Array,
-        context: Array,
-        last_action: Array,
-        last_reward: Array,
-        c_ep: Any,
-        state: LSTMState,
-    ) -> tuple[LSTMState, Decision]:
-        """Take the agent's step."""
-        state, decision = self.agent(features, context, last_action, last_reward, c_ep, state)
-        return state, decision._replace(report=self.report(state, decision))
-
-
-class Sized(Watched):
-    """An agent that also reports how large the units of its state would be stored."""
-
-    def report(self, state: LSTMState, decision: Decision) -> Mapping[str, Array]:
-        """Compare every unit of the new state with every size."""
-        size = jnp.abs(self.agent.to_store(state))
-        beyond = {name: size >= least for name, least in zip(_NAMES, BEYOND, strict=True)}
-        return {**decision.report, **beyond}
 
 
 def evaluate_watched(
@@ -96,7 +30,13 @@ def evaluate_watched(
     """
     if not (isinstance(player, Agent) and player.remembers):
         return evaluate_in(condition, player, settings, seed), None
-    record = evaluate_in(condition, Sized(player), settings, seed)
+
+    def with_sizes(state: LSTMState, decision: Decision) -> dict[str, Array]:
+        size = jnp.abs(player.to_store(state))
+        beyond = {name: size >= least for name, least in zip(_NAMES, BEYOND, strict=True)}
+        return {**decision.report, **beyond}
+
+    record = evaluate_in(condition, player, settings, seed, with_sizes)
     # An episode's outcome is the step whose state is stored.
     shares = jnp.stack([record.outcome[name] for name in _NAMES], axis=-1)
     report, outcome = (

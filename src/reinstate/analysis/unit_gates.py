@@ -12,7 +12,6 @@ from jax import Array
 
 from reinstate.agent import Agent, Decision, Player
 from reinstate.analysis.memory_map import EXPOSURES
-from reinstate.analysis.states import Watched
 from reinstate.cell import LSTMState
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation, evaluate_in
@@ -38,14 +37,6 @@ class UnitGates(NamedTuple):
         return int(np.searchsorted(so_far, so_far[-1] / 2)) + 1
 
 
-class ByUnit(Watched):
-    """An agent that reports the r-gate of each unit by itself, and nothing else."""
-
-    def report(self, state: LSTMState, decision: Decision) -> dict[str, Array]:
-        """Report each unit under a name of its own."""
-        return {str(unit): gate for unit, gate in enumerate(decision.report["r"])}
-
-
 def unit_gates(
     condition: Condition, player: Player, settings: Evaluation, seed: int | Array
 ) -> UnitGates:
@@ -55,7 +46,12 @@ def unit_gates(
     """
     if not (isinstance(player, Agent) and player.cell.episodic):
         raise UserError("gates of units are those of the r-gate, and this agent has none")
-    program = jax.jit(lambda agent, seed: evaluate_in(condition, ByUnit(agent), settings, seed))
+
+    def by_unit(state: LSTMState, decision: Decision) -> dict[str, Array]:
+        """Report each unit under a name of its own."""
+        return {str(unit): gate for unit, gate in enumerate(decision.report["r"])}
+
+    program = jax.jit(lambda agent, seed: evaluate_in(condition, agent, settings, seed, by_unit))
     record: Any = jax.tree.map(np.asarray, program(player, seed))
     gates = np.concatenate([_by_unit(record.report), _by_unit(record.outcome)[..., None]], axis=-1)
     played = np.ones(gates.shape[1:], bool)

@@ -7,7 +7,7 @@ agents, and is a fair rival of an episodic agent.
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,12 +16,12 @@ import numpy as np
 import scipy
 from jax import Array
 
-from reinstate.agent import Decision
+from reinstate.agent import Decision, Inputs, Player
 from reinstate.baselines import gittins
 from reinstate.devices import over_seeds
 from reinstate.errors import TooLarge
 from reinstate.evaluation import Evaluation, Record, evaluate
-from reinstate.memory import DND
+from reinstate.memory import DND, Memory
 from reinstate.tasks.bandits import BarcodeBandits
 
 INDEX_ALGORITHMS = ("random", "greedy", "ucb1", "gittins", "gittins-finite")
@@ -68,7 +68,7 @@ def make_tables(num_arms: int, pulls: int, exposures: int, discount: float = 0.9
     )
 
 
-class BanditAlgorithm(eqx.Module):
+class BanditAlgorithm(Player):
     """A bandit algorithm as a player.
 
     Which index it follows is an array, so that one compiled program serves all of them. Thompson
@@ -83,7 +83,7 @@ class BanditAlgorithm(eqx.Module):
     episode_pulls: int = eqx.field(static=True)
     context_size: int = eqx.field(static=True)
 
-    remembers, outlives_episodes = True, False
+    remembers = True
 
     @property
     def value_size(self) -> int:
@@ -93,28 +93,21 @@ class BanditAlgorithm(eqx.Module):
         none = jnp.zeros(self.num_arms)
         return Counts(none, none, jnp.zeros((), jnp.int32), jnp.zeros(self.context_size))
 
-    def to_store(self, state: Counts) -> Array:
-        return jnp.concatenate([state.successes, state.failures, state.context])
+    def write(self, memory: Memory, contents: Any, context: Array, state: Counts) -> Any:
+        value = jnp.concatenate([state.successes, state.failures, state.context])
+        return memory.write(contents, context, value)
 
-    def __call__(
-        self,
-        features: Array,
-        context: Array,
-        last_action: Array,
-        last_reward: Array,
-        c_ep: Array,
-        state: Counts,
-    ) -> tuple[Counts, Decision]:
-        first = last_action < 0
-        successes, failures, origin = jnp.split(c_ep, [self.num_arms, 2 * self.num_arms])
+    def __call__(self, inputs: Inputs, recalled: Array, state: Counts) -> tuple[Counts, Decision]:
+        first, reward = inputs.last_action < 0, inputs.last_reward
+        successes, failures, origin = jnp.split(recalled, [self.num_arms, 2 * self.num_arms])
         # The nearest memory may be of another context: only the own one counts.
-        recalled = first & self.carries & jnp.all(origin == context)
-        pulled = jax.nn.one_hot(last_action, self.num_arms)
+        known = first & self.carries & jnp.all(origin == inputs.context)
+        pulled = jax.nn.one_hot(inputs.last_action, self.num_arms)
         state = Counts(
-            jnp.where(recalled, successes, state.successes) + pulled * last_reward,
-            jnp.where(recalled, failures, state.failures) + pulled * (1 - last_reward),
+            jnp.where(known, successes, state.successes) + pulled * reward,
+            jnp.where(known, failures, state.failures) + pulled * (1 - reward),
             state.pulls + jnp.where(first, 0, 1),
-            context,
+            inputs.context,
         )
         return state, Decision(self._logits(state), jnp.zeros(()))
 

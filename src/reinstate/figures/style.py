@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reinstate.agent import AGENTS, INPUT_SIZES
+from reinstate.agent import AGENTS, INPUT_SIZES, maker_of
 from reinstate.analysis.results import AgentResults, Results
 from reinstate.figures.chart import Marker
 
@@ -102,17 +102,13 @@ class ShownAgent(NamedTuple):
 
 def label(agent: str) -> str:
     """Return the name that readers know; a registered agent may bring a `label`."""
-    return LABELS.get(agent) or str(_brought(agent, "label") or agent)
+    return LABELS.get(agent) or (agent in AGENTS and maker_of(agent).label) or agent
 
 
 def colour(agent: str) -> str | None:
     """Return an agent's own colour; a registered agent may bring a `colour`, as #rrggbb."""
-    found = COLOURS.get(agent) or _brought(agent, "colour")
-    return found if isinstance(found, str) and re.fullmatch("#[0-9a-fA-F]{6}", found) else None
-
-
-def _brought(agent: str, name: str) -> object:
-    return getattr(AGENTS[agent], name, None) if agent in AGENTS else None
+    found = COLOURS.get(agent) or (agent in AGENTS and maker_of(agent).colour) or ""
+    return found if re.fullmatch("#[0-9a-fA-F]{6}", found) else None
 
 
 def palette(agents: Sequence[str]) -> list[str]:

@@ -25,8 +25,7 @@ class Found(Protocol):
 class Memory(Protocol):
     """What training and evaluation ask of a memory: the settings of one, as a frozen dataclass.
 
-    Contents are one lane's, and may be any tree of arrays of fixed shape. Subclass this, or write
-    a class with the same methods.
+    Contents are one lane's, and may be any tree of arrays of fixed shape.
     """
 
     def fitted(self, writes: int) -> Self:

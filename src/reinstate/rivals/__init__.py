@@ -48,14 +48,18 @@ EQUAL: Mapping[str, Maker] = {
 # Wide enough to tell whether size is what an agent lacks, and small enough for a CPU.
 MEDIUM: Mapping[str, Maker] = {
     "epl2rl-110": ReinstatingMaker(
-        "epl2rl of 110 units", "epL2RL, 110", "#00507D", Wiring("", route="gate"), 110
+        "epl2rl of 110 units",
+        "epL2RL, 110",
+        "#00507D",
+        wiring=Wiring("", route="gate"),
+        hidden_size=110,
     ),
     "epl2rl-recognition-110": ReinstatingMaker(
         "epl2rl-recognition of 110 units",
         "epL2RL+Recognition, 110",
         "#C26A00",
-        Wiring("", route="gate", recognises=True),
-        110,
+        wiring=Wiring("", route="gate", recognises=True),
+        hidden_size=110,
     ),
     "deltanet-64": DeltaNetMaker("deltanet of width 64", "DeltaNet, 64", "#922763", width=64),
     "transformer-64": TransformerMaker(

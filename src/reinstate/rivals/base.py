@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate.agent import AGENTS, Decision, Inputs, Network
+from reinstate.agent import AGENTS, Again, Decision, Inputs, Maker, Network, Player
 from reinstate.errors import require_not_negative, require_positive
 from reinstate.tasks.base import World
 
@@ -36,7 +36,7 @@ class Core(eqx.Module):
         """Take many steps at once, (steps, …), and return the outputs alone."""
 
 
-class Rival(eqx.Module):
+class Rival(Player):
     """An agent whose state lasts an epoch. It sees the context, and where an episode starts."""
 
     core: Core
@@ -44,34 +44,27 @@ class Rival(eqx.Module):
     num_actions: int = eqx.field(static=True)
     joint_feedback: bool = eqx.field(static=True)
 
-    remembers, outlives_episodes, value_size = False, True, 0
+    outlives_episodes = True
 
     def initial_state(self) -> Any:
         """Return the state in which an epoch starts."""
         return self.core.initial_state()
 
-    def to_store(self, state: Any) -> Array:
-        """Return nothing: it has no episodic memory."""
-        return jnp.zeros(0)
-
-    def __call__(
-        self,
-        features: Array,
-        context: Array,
-        last_action: Array,
-        last_reward: Array,
-        c_ep: Any,
-        state: Any,
-    ) -> tuple[Any, Decision]:
+    def __call__(self, inputs: Inputs, recalled: Any, state: Any) -> tuple[Any, Decision]:
         """Take one step."""
-        x = self._encode(Inputs(features, context, last_action, last_reward))
-        state, y = self.core(x, last_action < 0, state)
+        state, y = self.core(self._encode(inputs), inputs.last_action < 0, state)
         return state, self._decide(y)
 
-    def unroll(self, inputs: Inputs, state: Any) -> Decision:
-        """Take many steps at once, (steps, …)."""
+    @property
+    def again(self) -> Again:
+        """Take many steps at once."""
+        return lambda inputs, recalled, start, kept: jax.vmap(self.unroll)(inputs, start)
+
+    def unroll(self, inputs: Inputs, state: Any) -> tuple[Array, Array]:
+        """Return the logits and values of one sequence of steps, (steps, …)."""
         y = self.core.unroll(jax.vmap(self._encode)(inputs), inputs.last_action < 0, state)
-        return jax.vmap(self._decide)(y)
+        decided = jax.vmap(self._decide)(y)
+        return decided.logits, decided.value
 
     def _encode(self, inputs: Inputs) -> Array:
         action = jax.nn.one_hot(inputs.last_action, self.num_actions)
@@ -87,12 +80,9 @@ class Rival(eqx.Module):
 
 
 @dataclass(frozen=True)
-class RivalMaker:
+class RivalMaker(Maker):
     """A way to make a rival; each kind of core has one, with settings of its own."""
 
-    summary: str
-    label: str
-    colour: str
     width: int = 0
     """Width of the core; 0: the one at which it has as many weights as epL2RL, or nearly."""
 

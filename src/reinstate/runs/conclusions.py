@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reinstate.agent import AGENTS
 from reinstate.analysis.results import (
     AgentResults,
     CheckRow,
@@ -32,9 +31,7 @@ ALARM = 4.0  # standard errors: by chance alone, once in about thirty thousand
 def conclude(experiment: Experiment, measured: Recorded) -> Results:
     """Add what follows from the numbers of single seeds: shares of ceilings, verdicts, alarms."""
     agents, optimum, baselines = (measured[n] for n in ("agents", "optimum", "baselines"))
-    ceilings = {
-        name: ceiling_of(experiment, name, agent, optimum) for name, agent in agents.items()
-    }
+    ceilings = {name: ceiling_of(experiment, agent, optimum) for name, agent in agents.items()}
     # Without an optimum there is nothing that margins could be shares of.
     known = "unavailable" not in optimum
     found = experiment.checks(agents, optimum, baselines) if known else []
@@ -153,13 +150,11 @@ def if_solvable(compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def ceiling_of(
-    experiment: Experiment, name: str, agent: AgentResults, optimum: dict[str, Any]
+    experiment: Experiment, agent: AgentResults, optimum: dict[str, Any]
 ) -> float | None:
     """Return the best that an agent of this kind can earn, if it is known."""
-    remembers = agent.get("remembers", getattr(AGENTS.get(name), "remembers", None))
-    if remembers is None:
-        return None
-    return optimum.get(experiment.ceiling if remembers else experiment.ceiling_without_memory)
+    ceiling = experiment.ceiling if agent["remembers"] else experiment.ceiling_without_memory
+    return optimum.get(ceiling)
 
 
 def lines_of(experiment: Experiment, optimum: dict[str, Any]) -> dict[str, float]:

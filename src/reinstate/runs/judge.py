@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from reinstate import devices
-from reinstate.agent import Maker
+from reinstate.agent import AgentKind
 from reinstate.analysis.exposures import exposure_scores, reward_by_epoch
 from reinstate.analysis.familiarity import familiarity
 from reinstate.analysis.intervals import over_seeds
@@ -26,7 +26,7 @@ from reinstate.settings import Settings
 class Evaluator:
     """Plays and judges one agent of an experiment; each condition is compiled once."""
 
-    def __init__(self, experiment: Experiment, agent: str | Maker, settings: Settings) -> None:
+    def __init__(self, experiment: Experiment, agent: AgentKind, settings: Settings) -> None:
         # Judged with the memory it was trained with, which may not be the experiment's.
         self.experiment, self.settings = experiment, settings.for_agent(agent)
         self.learner = settings.make_learner(agent)

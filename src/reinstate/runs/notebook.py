@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import jax
 import numpy as np
 
-from reinstate.agent import AGENTS, Maker, Network
+from reinstate.agent import AGENTS, AgentKind, Network
 from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores
 from reinstate.analysis.verdicts import count_verdicts, in_words
 from reinstate.errors import UserError
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 def train(
     world: World,
-    agent: str | Maker = "epl2rl",
+    agent: AgentKind = "epl2rl",
     *,
     seeds: int = 1,
     preset: str = "quick",
@@ -106,7 +106,7 @@ class TrainedAgent:
     """An agent with its weights, one set per seed, and how it came by them."""
 
     experiment: Experiment
-    agent: str | Maker
+    agent: AgentKind
     settings: Settings
     state: TrainState  # every leaf with a leading axis of seeds
     metrics: list[Row]  # one row per epoch
@@ -217,7 +217,7 @@ def _changed(settings: T, **given: Any) -> T:
 
 
 def _start_run(
-    experiment: Experiment, agent: str | Maker, settings: Settings, out: Path, resume: bool
+    experiment: Experiment, agent: AgentKind, settings: Settings, out: Path, resume: bool
 ) -> Run:
     """Start a run on disk, if world and agent have names by which a file can bring them back."""
     name = agent if isinstance(agent, str) else AGENTS.name_of(agent)

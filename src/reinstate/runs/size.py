@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from reinstate.agent import Maker, Network
+from reinstate.agent import AgentKind, Network
 from reinstate.analysis.states import evaluate_watched
 from reinstate.devices import SPREAD, Spread
 from reinstate.errors import LARGEST_COUNT, UserError
@@ -26,7 +26,7 @@ from reinstate.evaluation import Condition, Evaluation
 from reinstate.learner import A2C, Learner, a2c_loss
 from reinstate.memory import DND
 from reinstate.recompute import play_to_learn
-from reinstate.rollout import start_lanes
+from reinstate.rollout import Options, start_lanes
 from reinstate.settings import Settings
 from reinstate.tasks.base import World
 
@@ -55,7 +55,7 @@ class Option(NamedTuple):
 
 def require_room(
     settings: Settings,
-    agent: str | Maker,
+    agent: AgentKind,
     *,
     candidates: int = 1,
     trained: bool = True,
@@ -180,7 +180,7 @@ def _require_counts(settings: Settings) -> None:
         )
 
 
-def _training(settings: Settings, agent: str | Maker, exact: bool) -> tuple[Part, ...]:
+def _training(settings: Settings, agent: AgentKind, exact: bool) -> tuple[Part, ...]:
     """Size what one seed holds while it learns; exactly, or from above, which takes less time."""
     learner = settings.make_learner(agent)
     world, lanes = learner.world, learner.settings.lanes
@@ -219,8 +219,8 @@ def _kept_steps(learner: Learner, state: Any, start: Any, tasks: Any) -> int:
 
         def loss(params: Any) -> tuple[Any, Any]:
             run = partial(play_to_learn, learner.world, learner.agent(params), learner.memory)
-            routes = {"through_storage": how.through_storage, "fused": how.fused}
-            _, played = run(start, segment, keys, **routes)
+            options = Options(through_storage=how.through_storage)
+            _, played = run(start, segment, keys, options, how.fused)
             return a2c_loss(played.steps, learner.rates, jnp.zeros(()))[0], played
 
         _, kept, played = jax.vjp(loss, params, has_aux=True)
@@ -229,7 +229,7 @@ def _kept_steps(learner: Learner, state: Any, start: Any, tasks: Any) -> int:
     return bytes_of(jax.eval_shape(differentiate, state.params, start, tasks, state.key))
 
 
-def _judging(settings: Settings, agent: str | Maker) -> tuple[Part, ...]:
+def _judging(settings: Settings, agent: AgentKind) -> tuple[Part, ...]:
     """Size what one seed holds while it is judged with frozen weights."""
     learner, epochs = settings.make_learner(agent), settings.evaluation.epochs
     world, memory = settings.task.for_evaluation(), settings.for_agent(agent).memory

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import checkify
 
-from reinstate.agent import AGENTS, Maker
+from reinstate.agent import AGENTS, AgentKind
 from reinstate.devices import SPREAD, Division, Spread, over_mesh, over_seeds
 from reinstate.files import locked
 from reinstate.learner import EpochMetrics, Learner, TrainState
@@ -41,13 +41,13 @@ class Trained(NamedTuple):
         return self.metrics[-1]["steps"] / sum(row["seconds"] for row in self.metrics)
 
 
-def label_of(agent: str | Maker) -> str:
+def label_of(agent: AgentKind) -> str:
     """Name an agent that may have no name."""
     return agent if isinstance(agent, str) else getattr(agent, "__name__", type(agent).__name__)
 
 
 def train(
-    agent: str | Maker,
+    agent: AgentKind,
     settings: Settings,
     run: Run | None,
     reporter: Reporter,
@@ -92,7 +92,7 @@ def _trained(work: "AgentWork", track: Sequence[str]) -> Trained:
     return Trained(work.state, work.rows, compile_seconds, train_seconds)
 
 
-def claim(run: Run, agent: str | Maker, settings: Settings, spread: Spread = SPREAD) -> None:
+def claim(run: Run, agent: AgentKind, settings: Settings, spread: Spread = SPREAD) -> None:
     """Record what a folder is for, or make sure that it is for this agent and these settings."""
     name = agent if isinstance(agent, str) else AGENTS.name_of(agent) or label_of(agent)
     world = type(settings.task)
@@ -127,7 +127,7 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
 
     def __init__(
         self,
-        agent: str | Maker,
+        agent: AgentKind,
         settings: Settings,
         run: Run,
         reporter: Reporter,
@@ -197,7 +197,7 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         return f"reward {np.mean(row['reward']):{self.number}}  {pace:,.0f} steps/s"
 
 
-def compile_epoch(agent: str | Maker, settings: Settings, spread: Spread = SPREAD) -> Any:
+def compile_epoch(agent: AgentKind, settings: Settings, spread: Spread = SPREAD) -> Any:
     """Compile an epoch of all seeds of an agent, for `train`."""
     learner, seeds = settings.make_learner(agent), jnp.array(settings.seed_range)
     division = spread.divide(settings.seeds, settings.learner.lanes)

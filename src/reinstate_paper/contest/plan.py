@@ -18,7 +18,7 @@ from reinstate.evaluation import Evaluation
 from reinstate.learner import A2C, Rates
 from reinstate.memory import DND
 from reinstate.rivals import EQUAL, MEDIUM, WIDE
-from reinstate.rollout import unrolls
+from reinstate.rivals.base import Rival
 from reinstate.runs.candidates import Ranges, preset_candidate, rates_of
 from reinstate.runs.experiment import LEARNER, Experiment
 from reinstate.runs.search import Search
@@ -72,7 +72,7 @@ class Plan:
         settings, learner = event.settings, event.settings.learner
         make = AGENTS.find(agent)
         made = eqx.filter_eval_shape(make, settings.task, settings.network, key=jax.random.key(0))
-        if not unrolls(made):
+        if not isinstance(made, Rival):
             return settings
         share, rest = divmod(learner.lanes, self.whole_epoch_lanes)
         if rest:

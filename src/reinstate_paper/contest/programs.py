@@ -20,6 +20,7 @@ from reinstate import devices
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.results import OverSeeds
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_on, fresh_epochs
+from reinstate.rivals.oracle import Oracle
 from reinstate.runs.candidates import CandidateBatch
 from reinstate.settings import Settings
 from reinstate.tasks.base import World
@@ -70,7 +71,7 @@ class Judge:
         made = jax.eval_shape(self.learner.init, jax.ShapeDtypeStruct((), jnp.int32)).params
         self._tree = jax.tree.structure(made)
         self.memory = settings.for_agent(agent).memory
-        if getattr(self.learner.agent(made), "told_contexts", False):
+        if isinstance(self.learner.agent(made), Oracle):
             self.memory = self.learner.memory  # an oracle has room for all contexts of any world
         self._epochs = epochs_of(tuple(worlds.values()), settings.evaluation, settings.seed_range)
         every = jax.tree.map(

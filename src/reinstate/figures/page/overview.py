@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reinstate.agent import AGENTS
 from reinstate.analysis.results import CheckRow
 from reinstate.analysis.verdicts import VERDICTS, count_verdicts
 from reinstate.figures.chart import Chart, Interval, Line, Series
@@ -95,15 +94,9 @@ def ceilings(document: Document) -> Ceilings:
 
 def agent_with(document: Document, memory: bool) -> ShownAgent | None:
     """Return the paper's agent with or without a memory, or the first of that kind."""
-    kind = [a for a in shown_agents(document.results) if remembers(a.name, a.scores) is memory]
+    kind = [a for a in shown_agents(document.results) if a.scores.get("remembers") is memory]
     usual = [agent for agent in kind if agent.name == (WITH if memory else WITHOUT)]
     return next(iter(usual or kind), None)
-
-
-def remembers(name: str, scores: Mapping[str, Any]) -> bool | None:
-    """Say whether an agent has an episodic memory, if that is known."""
-    known = scores.get("remembers", getattr(AGENTS.get(name), "remembers", None))
-    return known if isinstance(known, bool) else None
 
 
 def _mean(agent: ShownAgent) -> float | None:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reinstate.agent import AGENTS
 from reinstate.analysis.documents import checked, read_document
 from reinstate.analysis.memory_map import RecordedMap
 from reinstate.analysis.results import (
@@ -111,11 +110,8 @@ def _possible(
         unavailable = "these runs are of different tasks"
         return {"optimum": {"unavailable": unavailable}, "reference_lines": {}}
     optimum = if_solvable(lambda: optimum_of(experiment, tasks[0]))
-    for name, agent in agents.items():
-        best, mean = (
-            ceiling_of(experiment, name, agent, optimum),
-            finite(at(agent, "reward", "mean")),
-        )
+    for agent in agents.values():
+        best, mean = ceiling_of(experiment, agent, optimum), finite(at(agent, "reward", "mean"))
         agent["share_of_ceiling"] = mean / best if best and mean is not None else None
     return {"optimum": optimum, "reference_lines": lines_of(experiment, optimum)}
 
@@ -126,9 +122,8 @@ def _read_run(path: Path, opened: Opened) -> tuple[AgentResults, dict[str, Any]]
     metrics: list[Any] = checked(list[MetricsRow], run.read_metrics(), run.metrics_path)
     if len({len(row["reward"]) for row in metrics}) > 1:
         raise UserError(f"{run.metrics_path} does not hold as many seeds in each epoch")
-    scores: Any = {"seeds": list(settings.seed_range)}
-    if isinstance(remembers := getattr(AGENTS.get(opened.agent), "remembers", None), bool):
-        scores["remembers"] = remembers
+    learner = settings.make_learner(opened.agent)
+    scores: Any = {"seeds": list(settings.seed_range), "remembers": learner.remembers}
     if run.evaluation_path.exists():
         scores |= checked(Scores, read_json(run.evaluation_path), run.evaluation_path)
     if metrics:

@@ -48,8 +48,7 @@ class Agent(nn.Module):
         self.start = None  # c and h, if they are learned
         if agent.start is not None:
             self.start = nn.ParameterList(nn.Parameter(to_tensor(x)) for x in agent.start)
-        self.num_actions, self.wiring, self.stored = agent.num_actions, agent.wiring, agent.stored
-        self.joint_feedback, self.first_step_only = agent.joint_feedback, agent.first_step_only
+        self.num_actions, self.wiring, self.network = agent.num_actions, agent.wiring, agent.network
         self.outlives_episodes = agent.outlives_episodes  # whether its state does
 
     @property
@@ -65,9 +64,9 @@ class Agent(nn.Module):
 
     def to_store(self, state: LSTMState) -> Tensor:
         """Return what the memory keeps of a state: c, as the agent was trained to have it."""
-        if self.stored == "tanh":
+        if self.network.stored == "tanh":
             return state.c.tanh()
-        if self.stored == "rms":
+        if self.network.stored == "rms":
             return state.c * (state.c**2).mean(-1, keepdim=True).clamp(min=1).rsqrt()
         return state.c.clamp(-LARGEST_STORED, LARGEST_STORED)
 
@@ -88,7 +87,7 @@ class Agent(nn.Module):
         self._check(features, last_action, last_reward)
         if c_ep is None:
             c_ep = self.cell.weight.new_zeros(*last_action.shape, self.cell.hidden_size)
-        if self.first_step_only:
+        if self.network.reinstated == "first-step":
             c_ep = torch.where(last_action[..., None] < 0, c_ep, 0)
         x = self._inputs(features, context, last_action, last_reward, c_ep)
         state, gates = self.cell(x, state, c_ep)
@@ -119,7 +118,7 @@ class Agent(nn.Module):
         action = (last_action[..., None] == actions).to(features.dtype)  # of −1, all zero
         reward = last_reward[..., None]
         x = [features, action, reward]
-        if self.joint_feedback:
+        if self.network.feedback == "joint":
             x.append(reward * action)
         if self.wiring.sees_context:
             if context is None:

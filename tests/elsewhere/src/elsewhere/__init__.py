@@ -8,7 +8,18 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate import A2C, Decision, Evaluation, Experiment, Memory, Network, Settings, draws
+from reinstate import (
+    A2C,
+    Decision,
+    Evaluation,
+    Experiment,
+    Inputs,
+    Memory,
+    Network,
+    Player,
+    Settings,
+    draws,
+)
 from reinstate.analysis.verdicts import Region
 from reinstate.runs.experiment import Agents, Baselines, Check, Values
 from reinstate.tasks.barcodes import BarcodeWorld
@@ -64,7 +75,7 @@ class HigherLower(BarcodeWorld):
         return (jnp.arange(self.numbers) == task.number).astype(jnp.float32)
 
 
-class GRUAgent(eqx.Module):
+class GRUAgent(Player):
     """A GRU whose retrieved state is another input."""
 
     cell: eqx.nn.GRUCell
@@ -78,13 +89,7 @@ class GRUAgent(eqx.Module):
         self.cell = eqx.nn.GRUCell(inputs, hidden, key=cell_key)
         self.head = eqx.nn.Linear(hidden, world.num_actions + 1, key=head_key)
 
-    @property
-    def remembers(self) -> bool:
-        return True
-
-    @property
-    def outlives_episodes(self) -> bool:
-        return False
+    remembers = True
 
     @property
     def value_size(self) -> int:
@@ -93,20 +98,10 @@ class GRUAgent(eqx.Module):
     def initial_state(self) -> Array:
         return jnp.zeros(self.cell.hidden_size)
 
-    def to_store(self, state: Array) -> Array:
-        return state
-
-    def __call__(
-        self,
-        features: Array,
-        context: Array,
-        last_action: Array,
-        last_reward: Array,
-        c_ep: Array,
-        state: Array,
-    ) -> tuple[Array, Decision]:
-        action = jax.nn.one_hot(last_action, self.num_actions)
-        state = self.cell(jnp.concatenate([features, action, last_reward[None], c_ep]), state)
+    def __call__(self, inputs: Inputs, recalled: Array, state: Array) -> tuple[Array, Decision]:
+        action = jax.nn.one_hot(inputs.last_action, self.num_actions)
+        seen = inputs.features, action, inputs.last_reward[None], recalled
+        state = self.cell(jnp.concatenate(seen), state)
         out = self.head(state)
         return state, Decision(out[:-1], out[-1], {"size": jnp.abs(state)})
 
