@@ -18,7 +18,7 @@ from reinstate.errors import UserError
 PROGRAM = (sys.executable, "-m", "reinstate")
 PATIENCE = 300.0  # seconds for a training to say how its first epoch went
 PROGRESS = ": epoch "  # of the line that does
-CACHES = ("JAX_COMPILATION_CACHE_DIR", "REINSTATE_COMPILE_CACHE")  # which a user may have set
+CACHES = ("JAX_COMPILATION_CACHE_DIR", "JAX_ENABLE_COMPILATION_CACHE")  # which a user may set
 
 
 def starts(case: Case, preset: str) -> dict[str, Any]:

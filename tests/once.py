@@ -55,7 +55,7 @@ def install(patch: pytest.MonkeyPatch) -> None:
     programs: dict[Key, Any] = {}
     judged: dict[Key, dict[Any, Any]] = {}
     make, over_mesh, play = Settings.make_learner, devices.over_mesh, Evaluator._play
-    ours, ask, answer = provenance.SOURCE, provenance._commit_of, cache(provenance._commit_of)
+    ours, ask, answer = provenance.SOURCE, provenance._git, cache(provenance._git)
 
     def made(self: Settings, agent: str | Maker, rates: Rates | None = None) -> Learner:
         how = AGENTS.find(agent) if isinstance(agent, str) else agent
@@ -86,7 +86,7 @@ def install(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "over_mesh", meshed)
     patch.setattr(Evaluator, "_play", played)
     patch.setattr(
-        provenance, "_commit_of", lambda root, file: (answer if root == ours else ask)(root, file)
+        provenance, "_git", lambda *words: (answer if ours == provenance.SOURCE else ask)(*words)
     )
 
 

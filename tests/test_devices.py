@@ -1,9 +1,11 @@
 """Seeds are spread over devices, and no seed notices."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -183,6 +185,36 @@ def test_seeds_and_lanes_on_up_to_eight_devices() -> None:
             "check_lanes_agree(8, True)",
         )
     )
+
+
+PROGRAM = """
+import warnings; warnings.simplefilter("error")
+import jax
+from reinstate.devices import keep_programs
+keep_programs()
+jax.monitoring.register_event_listener(lambda name, **_: print(name))
+print(jax.jit(lambda x: (x @ x + 0.1).sum())(jax.numpy.eye(50) / 3))
+"""
+
+
+def test_a_second_start_compiles_nothing(tmp_path: Path) -> None:
+    home = {n: v for n, v in os.environ.items() if not n.startswith("JAX_")}
+    home["XDG_CACHE_HOME"] = str(tmp_path)
+
+    def start() -> tuple[str, str]:
+        words = [sys.executable, "-c", PROGRAM]
+        done = subprocess.run(words, env=home, capture_output=True, text=True)
+        assert done.returncode == 0 and done.stderr == ""
+        *events, result = done.stdout.split()
+        return result, " ".join(event for event in events if "cache_hits" in event)
+
+    (first, found), (second, again) = start(), start()
+    assert first == second and not found and again
+    for path in tmp_path.rglob("*-cache"):
+        path.write_bytes(path.read_bytes()[:100])  # as a killed process leaves it
+    assert start() == (first, "")
+    home["XDG_CACHE_HOME"] = "/dev/null"
+    assert start() == (first, "")
 
 
 def run_apart(lines: Sequence[str]) -> None:

@@ -3,12 +3,16 @@
 One mesh serves both: its first axis has the seeds, its second the lanes of each.
 """
 
+import hashlib
 import os
+import platform
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -26,6 +30,7 @@ CPU_DEVICES = 4
 SEEDS = "seeds"  # the axis of a mesh
 MOST = 1024  # devices of a process: a CPU would try to be any number of them
 VARIABLE = "JAX_NUM_CPU_DEVICES"  # by which a user can choose another number
+CACHE = 256 * 2**20  # bytes of compiled programs; one that trains takes a third of a megabyte
 
 
 def divide_cpu(number: int | None = None) -> None:
@@ -37,6 +42,33 @@ def divide_cpu(number: int | None = None) -> None:
     if VARIABLE not in os.environ:
         with suppress(RuntimeError):  # JAX has started already, in a program of the user's
             jax.config.update("jax_num_cpu_devices", number or CPU_DEVICES)
+
+
+def keep_programs() -> None:
+    """Let JAX keep compiled programs in the user's cache folder: a second start compiles nothing.
+
+    JAX_COMPILATION_CACHE_DIR chooses another folder, JAX_ENABLE_COMPILATION_CACHE=false none.
+    """
+    if jax.config.jax_compilation_cache_dir is not None:
+        return
+    with suppress(OSError, RuntimeError):  # no home, or no right to write there
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        folder = home / "reinstate" / "compiled" / _instructions()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what is in here is executed
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        jax.config.update("jax_compilation_cache_max_size", CACHE)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # small ones are many
+        # A full disk, or half a file: JAX compiles, and so be it.
+        warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache")
+
+
+def _instructions() -> str:
+    """Name what this CPU understands, which JAX does not look at: a home may serve several."""
+    told = [platform.system(), platform.machine(), platform.processor()]
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        told += sorted({line for line in lines if line.startswith(("flags", "Features"))})
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
 
 
 class Division(NamedTuple):

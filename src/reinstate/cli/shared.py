@@ -39,10 +39,9 @@ class Computing(Verb):
     def start(self, number: int | None = None) -> None:
         """Set JAX up, with so many devices where it has only a CPU, before anything touches it."""
         from reinstate import devices
-        from reinstate.runs import compile_cache
 
         devices.divide_cpu(number)
-        compile_cache.enable()
+        devices.keep_programs()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from reinstate.evaluation import Record
 from reinstate.figures import pulls, replay
 from reinstate.figures.replay_svg import animated_svg
 from reinstate.files import require_new, write_atomically
-from reinstate.runs import compile_cache, size
+from reinstate.runs import size
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
@@ -81,7 +81,7 @@ class Watch:
         if self.svg:
             require_new(self.svg, "--svg")
         devices.divide_cpu()
-        compile_cache.enable()
+        devices.keep_programs()
         few = _few(settings)
         size.require_room(few, agent, trained=False, judged=True)
         record = self._play(Evaluator(experiment, agent, few), run, agent)

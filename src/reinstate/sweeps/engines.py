@@ -26,7 +26,6 @@ from reinstate.errors import (
     require_positive,
 )
 from reinstate.files import InUse, locked, write_document
-from reinstate.runs import compile_cache
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
@@ -51,7 +50,7 @@ def do_run(job: Job, folder: Path) -> None:
     What another process is at, or has done, is left as it is.
     """
     devices.divide_cpu()
-    compile_cache.enable()
+    devices.keep_programs()
     experiment, reporter = find_experiment(job.experiment), Reporter()
     settings = recorded_settings(experiment.world, job.settings)
     try:
