@@ -30,6 +30,7 @@ CPU_DEVICES = 4
 SEEDS = "seeds"  # the axis of a mesh
 MOST = 1024  # devices of a process: a CPU would try to be any number of them
 VARIABLE = "JAX_NUM_CPU_DEVICES"  # by which a user can choose another number
+FOLDER = "jax_compilation_cache_dir"  # JAX's own setting
 CACHE = 256 * 2**20  # bytes of compiled programs; one that trains takes a third of a megabyte
 
 
@@ -49,13 +50,13 @@ def keep_programs() -> None:
 
     JAX_COMPILATION_CACHE_DIR chooses another folder, JAX_ENABLE_COMPILATION_CACHE=false none.
     """
-    if jax.config.jax_compilation_cache_dir is not None:
+    if getattr(jax.config, FOLDER) is not None:
         return
     with suppress(OSError, RuntimeError):  # no home, or no right to write there
         home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         folder = home / "reinstate" / "compiled" / _instructions()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what is in here is executed
-        jax.config.update("jax_compilation_cache_dir", str(folder))
+        jax.config.update(FOLDER, str(folder))
         jax.config.update("jax_compilation_cache_max_size", CACHE)
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # small ones are many
         # A full disk, or half a file: JAX compiles, and so be it.

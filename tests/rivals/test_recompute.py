@@ -20,6 +20,7 @@ from reinstate.rivals import RIVALS
 from reinstate.rivals.base import Rival
 from reinstate.rivals.recurrent import LSTM
 from reinstate.rollout import play, start_lanes
+from reinstate.runs.size import bytes_of
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.base import World
 from test_early_end import WORLD as UNTIL_REWARDED
@@ -116,8 +117,6 @@ def test_a_window_of_a_tenth_keeps_a_fifth_of_it_or_less() -> None:
 
 
 def _kept(world: World, name: str, episodes: int) -> int:
-    from reinstate.runs.size import _kept_steps
-
     learner = Learner(
         world,
         partial(RIVALS[name], world, Network()),
@@ -132,4 +131,16 @@ def _kept(world: World, name: str, episodes: int) -> int:
     start = jax.eval_shape(
         lambda params: start_lanes(world, learner.agent(params), NONE, 1), state.params
     )
-    return _kept_steps(learner, state, start, tasks)
+
+    def differentiate(params: Any, start: Any, tasks: Any, key: Any) -> Any:
+        segment = jax.tree.map(lambda x: x[:episodes], tasks)
+
+        def loss(params: Any) -> tuple[Any, Any]:
+            player, keys = learner.agent(params), jax.random.split(key, 1)
+            _, played = play_to_learn(learner.world, player, NONE, start, segment, keys)
+            return a2c_loss(played.steps, learner.rates, jnp.zeros(()))[0], played
+
+        _, kept, played = jax.vjp(loss, params, has_aux=True)
+        return kept, played
+
+    return bytes_of(jax.eval_shape(differentiate, state.params, start, tasks, state.key))

@@ -46,7 +46,7 @@ class Reproduce(Training[W]):
         _require_names("--agents", self.agents)
         self.start(self.devices)
         for agent in self.agents:
-            size.require_room(self.settings, agent, judged=True, spread=self.spread)
+            size.require_room(self.settings, agent, judged=True)
         require_report(self._page)
         what = (self.experiment, self.preset, self.agents, self.settings, self.out, Reporter())
         how: Any = {"resume": self.resume, **self.how}

@@ -51,7 +51,7 @@ class Train(Training[W]):
     def do(self, command: str) -> Any:
         self.start(self.devices)
         with joined(self.distributed, self._about) as ranks:
-            size.require_room(self.settings, self.agent, spread=self.spread)
+            size.require_room(self.settings, self.agent)
             how = {**self.how, "ranks": ranks}
             if ranks.first:
                 trained = self._train(how)
