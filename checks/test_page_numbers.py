@@ -105,7 +105,7 @@ def test_the_figure_of_memory_as_an_input_shows_every_run() -> None:
     )
     row = read_json(RESULTS / "inputs.json")["experiments"]["omniglot-bandits"]["quick"]
     means = [row["agents"][f"epl2rl-input{size}"]["reward"]["mean"] for size in ("-2", "-16", "")]
-    gained = row["epl2rl"]["reward"]["mean"] - row["chance"]
+    gained = row["agents"]["epl2rl"]["reward"]["mean"] - row["chance"]
     shown = dict(zip(by_size.series[1].x, by_size.series[1].y, strict=True))
     assert [shown[size] for size in (2, 16, 50)] == pytest.approx(
         [(mean - row["chance"]) / gained for mean in means]

@@ -35,7 +35,6 @@ from reinstate.runs.candidates import Ranges
 from reinstate.runs.checkpoints import load_checkpoint, write_checkpoint
 from reinstate.runs.choice_fits import FittedChoices, fit_choices, read_design, read_fit
 from reinstate.runs.conclusions import read_results
-from reinstate.runs.gather import gather_inputs
 from reinstate.runs.run import open_run
 from reinstate.settings import differences, to_dict
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
@@ -198,15 +197,6 @@ def test_a_claim_is_about_one_number_per_seed() -> None:
     """Of arrays there would be as many intervals, which no table can print."""
     with pytest.raises(ValueError, match="one number per seed"):
         judge_mean([[1.0, 2.0]] * 5, Region(low=0.0))
-
-
-def test_a_command_whose_quotes_never_close(tmp_path: Path) -> None:
-    document = changed(_results(), "command", "reinstate reproduce 'x")
-    document["agents"]["epl2rl-input"] = document["agents"]["epl2rl"]
-    write_json(tmp_path / "results.json", document)
-    rows = gather_inputs([tmp_path], "")["experiments"]["barcode-bandits"]
-    (row,) = rows.values()
-    assert row["agents"]["epl2rl-input"]["command"] == "reinstate reproduce 'x"
 
 
 def test_settings_are_told_in_a_few_words(tmp_path: Path) -> None:

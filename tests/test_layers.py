@@ -81,9 +81,6 @@ TANGLED = {
     "cli/figure.py",
     "cli/reproduce.py",
     "cli/rivals.py",
-    "figures/page/finding.py",
-    "figures/page/others.py",
-    "runs/gather.py",
 }
 
 

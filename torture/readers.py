@@ -247,19 +247,4 @@ READERS: Mapping[str, Reader] = {
     **_of_results("compositional"),
     **_of_results("maze"),
     **_of_results("two-step"),
-    "memory-as-input": Reader(
-        "inputs",
-        ("a/results.json", "inputs.json", "run/*"),
-        verb("memory-as-input a run --out inputs.json"),
-        ("inputs.json",),
-    ),
-    "report of inputs": Reader(
-        "inputs", ("inputs.json",), verb("report inputs.json"), ("report.html",)
-    ),
-    "report of a folder": Reader(
-        "inputs", ("*.json", "*/*.json"), verb("report ."), ("report.html",)
-    ),
-    "report of a card": Reader(
-        "embedder", ("out/card.json",), verb("report out"), ("report.html",)
-    ),
 }

@@ -123,16 +123,6 @@ def _in_folder(path: str) -> Path:
     return Path(path)
 
 
-def _inputs() -> None:
-    found = short(read_json(RESULTS / "barcode-bandits/results.json"))
-    agent = next(iter(found["agents"].values()))
-    found["agents"] = dict.fromkeys(("epl2rl", "epl2rl-input"), agent)
-    write_json(_in_folder("a/results.json"), found)
-    _command("train small --checkpoint-every 1 --out run")
-    _command("evaluate run")
-    _command("memory-as-input a run --out inputs.json")
-
-
 def _arrays() -> None:
     key = jax.random.key(0)
     save_embedder(Path("embedder.safetensors"), Embedder(Convolutions(channels=(2, 4)), key=key))
@@ -197,7 +187,6 @@ SEEDS: Mapping[str, Callable[[], None]] = {
     "reproduction": _reproduction,
     "paper": _paper,
     "results": _recorded,
-    "inputs": _inputs,
     "arrays": _arrays,
     "tables": _tables,
     "fit": _fit,

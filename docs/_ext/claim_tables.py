@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from reinstate.agent import INPUT_SIZES
 from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import CheckRow, Results, Summary
-from reinstate.analysis.verdicts import VERDICTS
+from reinstate.analysis.verdicts import VERDICTS, with_verdicts
 from reinstate.choices.model import STRATEGIES
 from reinstate.cli.tables import as_text
 from reinstate.figures.numbers import written
 from reinstate.figures.style import LABELS, label
 from reinstate.runs.experiment import EXPERIMENTS
-from reinstate_paper.claims import RECOGNISING
-from reinstate_paper.memory_as_input import best_without
+from reinstate_paper.claims import RECOGNISING, does_as_well
 from words import NBSP, Record, Rows, markdown
 
 SUMMARIES = ("paper preset", "replicate", "quick preset")  # in the order of the files
@@ -108,16 +107,18 @@ def inputs(document: Record) -> str:
     for name, presets in document["experiments"].items():
         for preset, row in presets.items():
             number, agents = EXPERIMENTS[name].number, row["agents"]
-            players = {"no memory": best_without(row)}
+            plain = [agents[each] for each in ("l2rl", "l2rl-context") if each in agents]
+            players = {"no memory": max(plain, key=lambda each: each["reward"]["mean"])}
             players |= {size: agents.get(agent) for agent, size in sizes.items()}
-            players[label("epl2rl")] = row["epl2rl"]
-            chance = "" if row["chance"] is None else f"{row['chance']:{number}}"
+            players[label("epl2rl")] = agents["epl2rl"]
+            chance = f"{row['chance']:{number}}"
             rewards = {
                 n: with_interval(e["reward"], number) if e else "" for n, e in players.items()
             }
             rows.append({"experiment": f"{name}, {preset}", "chance": chance} | rewards)
             known = devices.setdefault(preset, {})
-            known |= {agent["device"] or "an unrecorded one": None for agent in agents.values()}
+            fed = [agents[each] for each in sizes if each in agents]
+            known |= {agent["device"] or "an unrecorded one": None for agent in fed}
     where = "".join(f"; {preset} preset on {' and '.join(d)}" for preset, d in devices.items())
     return f"{markdown(rows)}\n\nReward per episode, frozen weights{where}."
 
@@ -145,6 +146,19 @@ def claims(document: Results) -> str:
         parts += ["Claims of ours, each judged alone:"] if paper else []
         parts.append(markdown(ours))
     return "\n\n".join(parts)
+
+
+def input_claims(document: Record) -> str:
+    """Show which inputs do as well as the r-gate, in each experiment and preset that was run."""
+    rows: list[CheckRow] = []
+    for name, presets in document["experiments"].items():
+        for preset, row in presets.items():
+            agents = row["agents"]
+            for each in (agent for agent in agents if agent.startswith("epl2rl-input")):
+                (check,) = does_as_well(agents, each)
+                claim = f"{name}, {preset} preset: {check.claim}"
+                rows.append(check._replace(claim=claim).as_row())
+    return markdown([_claim(each) for each in with_verdicts(rows)])
 
 
 def _claim(check: CheckRow) -> dict[str, str]:
@@ -257,6 +271,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "results": results,
     "strategies": strategies,
     "inputs": inputs,
+    "input-claims": input_claims,
     "optimum": optimum,
     "claims": claims,
     "paper-claims": paper_claims,

@@ -1,18 +1,19 @@
 """Recorded rewards → results/memory-as-input.svg: what the memory is worth as an input."""
 
 from dataclasses import replace
+from typing import Any
 
-import reinstate.figures.page  # noqa: F401  # before what it imports in a circle
 from reinstate.figures.chart import Chart, Series
 from reinstate.figures.mpl import draw
+from reinstate.figures.style import COLOURS, SPARE
 from reinstate.files import read_json, write_atomically
 from reinstate_paper import EXPERIMENTS
-from reinstate_paper.inputs_page import SHADES, gains, input_charts, runs_and_mean
+from reinstate_paper.figures import by_inputs, inputs_chart
 from words import RESULTS
 
 FILE = RESULTS / "memory-as-input.svg"
 RECORDS = [RESULTS / "inputs.json", *(RESULTS / name / "results.json" for name in EXPERIMENTS)]
-NAMES = {name: f"Experiment {place}" for place, name in enumerate(EXPERIMENTS, 1)}
+SHADES = (COLOURS["epl2rl"], COLOURS["l2rl"], COLOURS["l2rl-context"], SPARE[0], SPARE[4])
 
 
 def charts() -> list[Chart]:
@@ -20,31 +21,28 @@ def charts() -> list[Chart]:
 
     Few seeds make intervals that say nothing: single runs are shown instead.
     """
-    recorded = read_json(RESULTS / "inputs.json")["experiments"]
-    rows = {name: {"quick": recorded[name]["quick"]} for name in EXPERIMENTS}
-    (by_size,) = input_charts(rows, NAMES)
-    plain = replace(by_size, include=(), x_label="numbers fed", note="")
+    quick = read_json(RESULTS / "inputs.json")["experiments"]
+    little = [_series(place, quick[name]["quick"]) for place, name in enumerate(EXPERIMENTS)]
+    much = []
+    for place, name in enumerate(EXPERIMENTS):
+        found = read_json(RESULTS / name / "results.json")
+        agents, chance = found["agents"], found["optimum"]["chance"]
+        series = _series(place, {"agents": agents, "chance": chance})
+        much.append(replace(series, x=[float(place)]))
+    plain = replace(inputs_chart(little), x_label="numbers fed", note="")
     whole = replace(
         plain,
         of="much training: the whole state",
         x_label="experiment",
-        series=_whole_state(),
+        series=much,
         log_x=False,
-        categories=[str(place) for place in range(1, len(NAMES) + 1)],
+        categories=[str(place) for place in range(1, len(EXPERIMENTS) + 1)],
     )
     return [whole, replace(plain, of="little training: the state compressed")]
 
 
-def _whole_state() -> list[Series]:
-    """One column per experiment at the paper preset, one point per run."""
-    series = []
-    for place, (name, colour) in enumerate(zip(EXPERIMENTS, SHADES, strict=True)):
-        found = read_json(RESULTS / name / "results.json")
-        agents, chance = found["agents"], found["optimum"]["chance"]
-        rewards = agents["epl2rl-input"]["reward"]["per_seed"]
-        shares = gains(rewards, agents["epl2rl"]["reward"]["mean"], chance)
-        series += runs_and_mean(NAMES[name], colour, {float(place): shares})
-    return series
+def _series(place: int, row: dict[str, Any]) -> Series:
+    return by_inputs(f"Experiment {place + 1}", SHADES[place], row["agents"], row["chance"])
 
 
 def write() -> None:

@@ -53,7 +53,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
     for name in ("l2rl", "l2rl-context"):
         if {"epl2rl", name} <= agents.keys():
             found.append(claims.outperforms(agents, "epl2rl", name, optimum, WIDELY, paper=said))
-    found += claims.input_at_chance(agents, optimum)
+    found += claims.memory_as_input(agents, optimum)
     if {"l2rl", "l2rl-context"} <= agents.keys():
         found.append(claims.no_better(agents, "l2rl-context", "l2rl", optimum))
     if "epl2rl" in agents:
@@ -91,5 +91,6 @@ BARCODE_BANDITS = Experiment(
         **STANDARD_CHARTS,
         "familiarity": later("reinstate.figures.familiarity:familiarity"),
         "elimination": later("reinstate.figures.familiarity:elimination"),
+        "memory-as-input": later("reinstate_paper.figures:memory_as_input"),
     },
 )

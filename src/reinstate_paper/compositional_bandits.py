@@ -93,7 +93,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
         text = "epl2rl's regret falls at every exposure (smallest relative fall)"
         said = "epL2RL consistently reduces its regret after successive exposures (Fig. 4b)"
         found += claims.falls_throughout(text, regret, paper=said)
-    found += claims.input_at_chance(agents, optimum)
+    found += claims.memory_as_input(agents, optimum)
     if "epl2rl" in agents:
         found.append(claims.exceeds(agents, "epl2rl", optimum))
         text = "epl2rl's regret at the last exposure is at most half of that at the first (fall)"
@@ -143,5 +143,6 @@ COMPOSITIONAL_BANDITS = Experiment(
         "probes": later("reinstate.figures.exposures:probes"),
         "gates": later("reinstate.figures.exposures:gates"),
         "familiarity": later("reinstate.figures.familiarity:familiarity"),
+        "memory-as-input": later("reinstate_paper.figures:memory_as_input"),
     },
 )

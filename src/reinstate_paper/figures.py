@@ -1,9 +1,12 @@
-"""The paper's Figures 3 to 6, composed of recorded results."""
+"""The paper's Figures 3 to 6, composed of recorded results; and memory as an input."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
+from statistics import fmean
 from typing import Any, NamedTuple
 
+from reinstate.agent import INPUT_SIZES
 from reinstate.analysis.results import Results
 from reinstate.errors import UserError
 from reinstate.figures.chart import Chart, Line, Series, sharing_y
@@ -11,7 +14,7 @@ from reinstate.figures.choices import strategy_weights
 from reinstate.figures.exposures import gates, regret, steps_to_goal
 from reinstate.figures.learning import training_curves
 from reinstate.figures.mazes import trajectories
-from reinstate.figures.style import label
+from reinstate.figures.style import COLOURS, label
 from reinstate_paper.composing import Panel
 
 MEMORY, PLAIN = "epl2rl", "l2rl"
@@ -142,6 +145,49 @@ def _two_step(results: Results) -> list[Panel]:
         Panel(f"r-gate of {label(MEMORY)}", [replace(over_epoch, of="", series=means)]),
         Panel("The same by block, one line per seed", [replace(slopes, of="")]),
     ]
+
+
+SIZES = {f"{AS_INPUT}-{size}": size for size in INPUT_SIZES} | {AS_INPUT: 50}  # units of the LSTM
+INPUTS_NOTE = (
+    "What runs earn above chance, as a share of what epL2RL earns above it with the r-gate, by how"
+    " many numbers the state is compressed to; 50 is the whole state. Thin lines are single runs."
+)
+
+
+def memory_as_input(results: Results) -> list[Chart]:
+    """Show what is left of the memory's worth as an input, where it was compressed."""
+    agents, chance = results["agents"], results["optimum"].get("chance")
+    if MEMORY not in agents or chance is None or not agents.keys() & {*SIZES} - {AS_INPUT}:
+        return []
+    series = by_inputs(label(AS_INPUT), COLOURS[AS_INPUT], agents, chance)
+    return [inputs_chart([series])]
+
+
+def by_inputs(name: str, colour: str, agents: Mapping[str, Any], chance: float) -> Series:
+    """Make a line of mean gains by the numbers fed, as shares of epL2RL's, with all single runs."""
+    best = agents[MEMORY]["reward"]["mean"]
+    rewards = {
+        size: agents[agent]["reward"]["per_seed"]
+        for agent, size in SIZES.items()
+        if agent in agents
+    }
+    gains = [[(each - chance) / (best - chance) for each in found] for found in rewards.values()]
+    runs = [[*row] for row in zip_longest(*gains)]
+    return Series(name, colour, [*rewards], [fmean(each) for each in gains], per_seed=runs)
+
+
+def inputs_chart(series: Sequence[Series], of: str = "") -> Chart:
+    """Put such lines between chance and epL2RL."""
+    return Chart(
+        title="Memory as an input",
+        of=of,
+        x_label="numbers fed, log scale",
+        y_label="share of epL2RL's gain over chance",
+        series=series,
+        lines=[Line("chance", 0.0), Line("epL2RL, mean", 1.0)],
+        log_x=True,
+        note=INPUTS_NOTE,
+    )
 
 
 FIGURES = {

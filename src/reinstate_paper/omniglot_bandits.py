@@ -53,7 +53,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
         found += _recall(agents["epl2rl"]["by_exposure"]["regret"], rivals, optimum)
     if "l2rl" in agents:
         found += _without_recall(agents["l2rl"]["by_exposure"]["regret"], rivals, optimum)
-    found += claims.input_at_chance(agents, optimum)
+    found += claims.memory_as_input(agents, optimum)
     if "epl2rl" in agents:
         found.append(claims.exceeds(agents, "epl2rl", optimum))
         found += _finds_the_class(agents["epl2rl"])

@@ -90,7 +90,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
         found.append(_exploits_cues(agent, optimum))
         found += _strategies(agent["choices"]["group"]) + _gates(agent["gates"])
     if cued:
-        found += claims.input_at_chance(agents, optimum)
+        found += claims.memory_as_input(agents, optimum)
     if {"epl2rl", "l2rl-context"} <= cued:
         found.append(claims.outperforms(agents, "epl2rl", "l2rl-context", optimum))
     if "epl2rl" in cued:
@@ -185,5 +185,6 @@ TWO_STEP = Experiment(
         "stay": later("reinstate.figures.choices:stay"),
         "gates": later("reinstate.figures.exposures:gates"),
         "weights-in-training": later("reinstate.figures.choices:weights_in_training"),
+        "memory-as-input": later("reinstate_paper.figures:memory_as_input"),
     },
 )

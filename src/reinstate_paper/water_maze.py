@@ -62,7 +62,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
         said = "significantly more than the best without memory of past episodes (Fig. 5a)"
         found.append(claims.exceeds(agents, "epl2rl", optimum, paper=said))
         found += [_explores(agents["epl2rl"], optimum), *_recalls(agents["epl2rl"], optimum)]
-    found += claims.input_at_chance(agents, optimum)
+    found += claims.memory_as_input(agents, optimum)
     found += claims.recognition(agents, optimum)
     return claims.of_section("4.4", found)
 
@@ -121,5 +121,6 @@ WATER_MAZE = Experiment(
         "steps-to-goal": later("reinstate.figures.exposures:steps_to_goal"),
         "trajectories": later("reinstate.figures.mazes:trajectories"),
         "familiarity": later("reinstate.figures.familiarity:familiarity"),
+        "memory-as-input": later("reinstate_paper.figures:memory_as_input"),
     },
 )

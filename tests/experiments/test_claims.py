@@ -127,10 +127,33 @@ def test_three_seeds_that_play_worse_than_an_algorithm(excess: Any, expected: st
     ],
 )
 def test_at_chance_counts_seeds(seeds: list[float], share: float, expected: str) -> None:
-    (check,) = claims.input_at_chance(agents(epl2rl_input=over_seeds(seeds)), OPTIMUM)
+    (check,) = claims.memory_as_input(agents(epl2rl_input=over_seeds(seeds)), OPTIMUM)
     assert check.evidence.value == pytest.approx(share) and verdict(check) == expected
     assert check.paper and check.bound.startswith("at least half, with reward 2.060 or less")
-    assert claims.input_at_chance(agents(epl2rl=over_seeds(seeds)), OPTIMUM) == []
+    assert claims.memory_as_input(agents(epl2rl=over_seeds(seeds)), OPTIMUM) == []
+
+
+@pytest.mark.parametrize(
+    ("seeds", "lacks", "expected"),
+    [
+        ([8.08, 8.12], 0.0, "supported"),
+        ([4.1, 4.3], 0.975, "contradicted"),
+        ([8.1], 0.0, "undecided"),
+    ],
+)
+def test_a_compressed_memory_may_do_as_well(
+    seeds: list[float], lacks: float, expected: str
+) -> None:
+    """Of what epL2RL gains over the better agent without a memory, 8.1 − 4.1, it lacks a tenth."""
+    rewards = {"l2rl": [3.9, 4.1], "l2rl-context": [4.0, 4.2], "epl2rl": [8.0, 8.2]}
+    rewards["epl2rl-input-4"] = seeds
+    found: Any = {name: {"reward": over_seeds(each)} for name, each in rewards.items()}
+    (check,) = claims.memory_as_input(found, OPTIMUM)
+    assert check.claim == "epl2rl-input-4 does as well as the r-gate (lacks)" and not check.paper
+    assert check.evidence.value == pytest.approx(lacks) and verdict(check) == expected
+    for missing in (("epl2rl",), ("l2rl", "l2rl-context")):
+        kept = {name: agent for name, agent in found.items() if name not in missing}
+        assert claims.memory_as_input(kept, OPTIMUM) == []
 
 
 # Recognition: our own claims

@@ -3,6 +3,7 @@
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from reinstate.errors import UserError
 from reinstate.figures.writing import require_replaceable, save_figure
 from reinstate.runs.conclusions import read_results
 from reinstate_paper.composing import WIDTHS, Panel, compose
-from reinstate_paper.figures import FIGURES, panels_of
+from reinstate_paper.figures import FIGURES, memory_as_input, panels_of
 
 RESULTS = Path(__file__).parents[2] / "results"
 EVERY = pytest.mark.parametrize(
@@ -169,3 +170,20 @@ def test_names_of_others_are_text_and_stay_on_the_page() -> None:
     figure: Any = compose([*panels, Panel(r"$\odd$", panels[0].charts)], "column")
     figure.draw_without_rendering()
     assert all(t.get_window_extent().x1 <= figure.bbox.x1 for t in texts_of(figure))
+
+
+def test_memory_as_an_input_by_the_numbers_fed() -> None:
+    def results(**rewards: list[float]) -> Any:
+        agents = {
+            name.replace("_", "-"): {"reward": {"mean": fmean(each), "per_seed": each}}
+            for name, each in rewards.items()
+        }
+        return {"agents": agents, "optimum": {"chance": 2.0}}
+
+    runs = {"epl2rl": [9.0, 11.0], "epl2rl_input": [2.0, 4.0], "epl2rl_input_4": [6.0, 10.0, 8.0]}
+    (chart,) = memory_as_input(results(**runs))
+    (series,) = chart.series
+    assert [*series.x] == [4, 50] and [*series.y] == pytest.approx([0.75, 0.125])
+    assert series.per_seed == [[0.5, 0.0], [1.0, 0.25], [0.75, None]] and chart.log_x
+    del runs["epl2rl_input_4"]  # the whole state alone is no comparison of sizes
+    assert memory_as_input(results(**runs)) == []

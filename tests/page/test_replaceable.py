@@ -13,9 +13,7 @@ from reinstate.errors import UserError
 from reinstate.figures.page import load, require_report, write_page
 from reinstate.figures.page.frame import require_replaceable
 from reinstate.files import read_json, write_document
-from reinstate.runs.gather import Gathered
 
-INPUTS = read_json(RESULTS / "inputs.json")
 SUMMARY = read_json(RESULTS / "summary.json")
 
 
@@ -38,7 +36,7 @@ def test_a_page_is_no_pipe_device_or_folder(tmp_path: Path, kind: str) -> None:
     with pytest.raises(UserError, match="is no report: choose another --out"):
         write_page([RESULTS / "barcode-bandits"], out)
     with pytest.raises(UserError, match="is not of this command"):
-        require_replaceable(out, Gathered)
+        require_replaceable(out, Summary)
 
 
 def test_of_a_large_file_only_the_head_is_read(tmp_path: Path) -> None:
@@ -47,52 +45,30 @@ def test_of_a_large_file_only_the_head_is_read(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is no report"):
         require_report(tmp_path / "large.html")
     with pytest.raises(UserError, match="is not of this command"):
-        require_replaceable(tmp_path / "large.html", Gathered)
+        require_replaceable(tmp_path / "large.html", Summary)
 
 
-@pytest.mark.parametrize(
-    ("kind", "found"),
-    [
-        (Gathered, INPUTS),
-        (Summary, SUMMARY),
-    ],
-)
-def test_our_own_are_replaced(tmp_path: Path, kind: Any, found: Any) -> None:
+def test_our_own_are_replaced(tmp_path: Path) -> None:
     path = tmp_path / "ours.json"
-    require_replaceable(path, kind)
-    path.write_text(json.dumps(found))
-    require_replaceable(path, kind)
-    write_document(path, found)  # with its checksum
-    require_replaceable(path, kind)
+    require_replaceable(path, Summary)
+    path.write_text(json.dumps(SUMMARY))
+    require_replaceable(path, Summary)
+    write_document(path, SUMMARY)  # with its checksum
+    require_replaceable(path, Summary)
+    path.write_text(path.read_text().replace("barcode-bandits", "my-bandits"))  # altered since
+    with pytest.raises(UserError, match="is not of this command"):
+        require_replaceable(path, Summary)
 
 
 @pytest.mark.parametrize(
     "found",
-    [
-        {"experiments": {}},
-        {"experiments": [1, 2], "mine": "years of work"},
-        {**INPUTS, "notes": "my own"},
-        {n: each for n, each in INPUTS.items() if n != "checks"},
-        {**INPUTS, "experiments": {"mine": {"a": 1}}},
-        {**INPUTS, "version": 3},
-        SUMMARY,
-        [1, 2],
-        "text",
-    ],
+    [{"experiments": {}}, {**SUMMARY, "notes": "my own"}, {**SUMMARY, "version": 3}, [1], "text"],
 )
 def test_what_is_of_another_kind_is_kept(tmp_path: Path, found: Any) -> None:
     path = tmp_path / "theirs.json"
     path.write_text(json.dumps(found))
     with pytest.raises(UserError, match="is not of this command: move it"):
-        require_replaceable(path, Gathered)
-
-
-def test_an_altered_one_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "ours.json"
-    write_document(path, INPUTS)
-    path.write_text(path.read_text().replace("barcode-bandits", "my-bandits"))
-    with pytest.raises(UserError, match="is not of this command"):
-        require_replaceable(path, Gathered)
+        require_replaceable(path, Summary)
 
 
 def test_results_are_of_bounded_size(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ GROUPS = {  # verbs; each is a class in the module of its name, imported when it
         "reproduce": "train an experiment's agents, evaluate them, draw figures",
         "report": "make one HTML page of results and runs",
         "figure": "compose a figure of the paper from results",
-        "memory-as-input": "compare agents whose memory is an input",
     },
     "your own": {
         "train": "train one agent, several seeds at once",

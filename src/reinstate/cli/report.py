@@ -17,7 +17,7 @@ class Report(OnResults):
     RESULTS are folders that `reinstate reproduce` left (or their results.json), and run folders
     that `reinstate train` and `evaluate` left; a folder of such folders stands for all that is in
     it. Agents of one experiment that were trained apart, under the same settings but for seeds, are
-    judged together. What `reinstate pretrain` wrote is a section too.
+    judged together.
 
       reinstate report reproduction
       reinstate report runs/five runs/ten --out compare.html

@@ -9,10 +9,9 @@ from string import Template
 from reinstate.figures.chart import Chart, Drawing
 from reinstate.figures.markup import Markup, joined, tag
 from reinstate.figures.page.claims import Names, claims
-from reinstate.figures.page.finding import Part, load
+from reinstate.figures.page.finding import load
 from reinstate.figures.page.frame import framed, part, require_report
 from reinstate.figures.page.memory import colours_of, map_figure
-from reinstate.figures.page.others import other_sections
 from reinstate.figures.page.overview import by_size, cards, worth
 from reinstate.figures.page.play import play_script, play_section, play_style
 from reinstate.figures.page.scores import notes, origins, scores
@@ -61,32 +60,22 @@ def write_page(paths: Sequence[Path], out: Path) -> int:
     return len(content)
 
 
-def page_of(parts: Sequence[Part]) -> str:
-    """Make the page; the same parts give the same bytes."""
-    documents = [part for part in parts if isinstance(part, Document)]
+def page_of(documents: Sequence[Document]) -> str:
+    """Make the page; the same documents give the same bytes."""
     idents = _identifiers([d.experiment.name for d in documents])
     names = [(name, _heading(d, name)) for d, name in zip(documents, idents, strict=True)]
-    charts, judged = (
-        _all_charts(documents),
-        as_one_family([document.results for document in documents]),
-    )
+    charts = _all_charts(documents)
+    judged = as_one_family([document.results for document in documents])
     drawn = [figures_of(*each) for each in zip(idents, charts, documents, strict=True)]
-    links: list[tuple[str, str]] = []
-    sections: list[Markup] = []
-    if documents:
-        links.append(("overview", "At a glance"))
-        leading = _leading(documents, names, drawn)
-        sections.append(_overview(cards(documents, names, judged), leading))
+    links = [("overview", "At a glance")]
+    leading = _leading(documents, names, drawn)
+    sections = [_overview(cards(documents, names, judged), leading)]
     if (open_claims := claims(documents, names, judged)) is not None:
         links.append(("claims", "Claims"))
         sections.append(open_claims)
     links += names
     sections += [section(*each) for each in zip(documents, names, drawn, strict=True)]
-    others = list(other_sections(parts))
-    links += [(other.ident, other.heading) for other in others]
-    sections += [other.markup for other in others]
-    colours = _colours(documents, charts).union(*(other.colours for other in others))
-    script, style = part("page.js"), part("page.css") + style_of(colours)
+    script, style = part("page.js"), part("page.css") + style_of(_colours(documents, charts))
     if games := play_section({document.experiment.name for document in documents}):
         links.append(("play", "Play"))
         sections.append(games)
