@@ -22,10 +22,10 @@ import tyro
 
 from cases import Case, Program, case_of, training
 from measuring import made, rates, ratio, take_turns, write_record
+from reinstate import through_time
 from reinstate.learner import Learner, a2c_loss
 from reinstate.recompute import play_to_learn
 from reinstate.rollout import start_lanes
-from reinstate.through_time import kernel as through_time
 
 AGENT = "epl2rl"
 

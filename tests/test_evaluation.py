@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from reinstate.agent import make_agent
-from reinstate.analysis.lesions import Misfiled
+from reinstate.analysis.compositional import Misfiled
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate, evaluate_in
 from reinstate.memory import DND, Contents, Memory
 from reinstate.runs.judge import Evaluator

@@ -80,9 +80,9 @@ MISTAKES = [
     # Deciding again.
     Mistake("unplayed-steps-first", "reinstate/recompute.py", "jnp.argsort(~seen.reshape(-1)",
             "jnp.argsort(seen.reshape(-1)", "rivals/test_recompute.py test_early_end.py"),
-    Mistake("decided-a-step-late", "reinstate/recompute.py", "x[:, :, :length]",
-            "x[:, :, -length:]", "rivals/test_recompute.py"),
-    Mistake("own-h-for-the-last", "reinstate/through_time/__init__.py",
+    Mistake("decided-a-step-late", "reinstate/recompute.py", "x[:, :, : world.episode_length]",
+            "x[:, :, -world.episode_length :]", "rivals/test_recompute.py"),
+    Mistake("own-h-for-the-last", "reinstate/through_time.py",
             "jnp.concatenate([start.h[None], taken.h[:-1]])", "taken.h", "test_through_time.py"),
     # Memory.
     Mistake("oldest-evicted-though-read", "reinstate/memory/dnd.py", "jnp.argmin(contents.used)",
@@ -94,9 +94,9 @@ MISTAKES = [
     Mistake("ties-to-the-oldest", "reinstate/memory/search.py",
             "jnp.argmax(jnp.where(ranks == jnp.min(ranks), written, -1))", "jnp.argmin(ranks)",
             "test_memory.py test_memory_search.py"),
-    Mistake("mean-of-two", "reinstate/memory/consolidating.py", "old + (new - old) / count",
+    Mistake("mean-of-two", "reinstate/memory/dnd.py", "old + (new - old) / count",
             "(old + new) / 2", "test_consolidation.py"),
-    Mistake("reach-excluded", "reinstate/memory/consolidating.py",
+    Mistake("reach-excluded", "reinstate/memory/dnd.py",
             "distances[nearest] <= self.reach", "distances[nearest] < self.reach",
             "test_consolidation.py"),
     Mistake("sharper-when-worse", "reinstate/memory/recognition.py", "a + b * similarity",
@@ -168,7 +168,7 @@ MISTAKES = [
             "if _held.get(key) == threading.get_ident():", "if key in _held:", "test_files.py"),
     # Baselines, choices and claims.
     Mistake("counts-of-another-context", "reinstate/baselines/algorithms.py",
-            "first & self.carries & jnp.all(origin == context)", "first & self.carries",
+            "first & self.carries & jnp.all(origin == inputs.context)", "first & self.carries",
             "baselines/test_algorithms.py"),
     Mistake("reach-off-by-one", "reinstate/baselines/water_maze.py",
             "(distance > 0) & (distance <= t)", "(distance > 0) & (distance < t)",

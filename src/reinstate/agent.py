@@ -21,7 +21,6 @@ from reinstate.memory import Memory
 from reinstate.memory.recognition import Recognition, Recognizer
 from reinstate.registry import Registry
 from reinstate.tasks.base import World
-from reinstate.through_time import kernel
 
 LARGEST_STORED = 1e6  # far beyond where tanh(c) is ±1; `Agent.to_store` says what it is for
 INPUT_SIZES = (2, 4, 8, 16)  # of the compressed variants: the paper says that below 5 some learn
@@ -323,7 +322,7 @@ class Agent(Player):
         """
         usual = type(self).__call__ is Agent.__call__ and type(self).read is Agent.read
         usual = usual and type(self.cell) is EpisodicLSTMCell and self.recognizer is None
-        serves = usual and kernel.serves(self.cell.hidden_size, self.cell.weight.dtype)
+        serves = usual and through_time.serves(self.cell.hidden_size, self.cell.weight.dtype)
         return self._again if serves else None
 
     def _again(

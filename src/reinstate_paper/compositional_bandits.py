@@ -69,7 +69,7 @@ def judge(world: CompositionalBandits, record: Record) -> Scores:
 
 def probes(settings: Settings[CompositionalBandits, DND]) -> dict[str, Condition]:
     """What becomes of reward when the memory, or what it is asked for, is not as it was."""
-    from reinstate.analysis.lesions import Misfiled
+    from reinstate.analysis.compositional import Misfiled
 
     world, memory = settings.task.for_evaluation(), settings.memory
     return {

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reinstate.analysis.lesions import Misfiled
+from reinstate.analysis.compositional import Misfiled
 from reinstate.memory import DND, Contents, Retrieval
 
 KEYS = jnp.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0, 1, 1]])

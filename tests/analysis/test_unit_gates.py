@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from reinstate.agent import Agent, Network, make_agent
-from reinstate.analysis.unit_gates import UnitGates, _groups, unit_gates
+from reinstate.analysis.gates import UnitGates, _groups, unit_gates
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation
 from reinstate.figures.unit_gates import draw

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from made_up import assert_all_supported_but, changed, columns, near
-from reinstate.analysis.lesions import Misfiled
+from reinstate.analysis.compositional import Misfiled
 from reinstate.analysis.verdicts import count_verdicts, with_verdicts
 from reinstate.evaluation import Condition, Record
 from reinstate.memory import DND

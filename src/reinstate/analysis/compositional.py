@@ -1,14 +1,19 @@
 """Compositional bandits: does what is known of one stimulus help beside a stranger?"""
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
+from jax.lax import Precision
 
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.familiarity import familiarity
 from reinstate.analysis.intervals import ends_of, over_seeds, without_nan
 from reinstate.analysis.results import OverSeeds, Scores
 from reinstate.evaluation import Record
+from reinstate.memory import DND, Contents, Memory, Retrieval
 from reinstate.tasks.compositional import HIGH, LOW
 
 
@@ -76,3 +81,34 @@ def _mean(values: np.ndarray, here: np.ndarray) -> np.ndarray:
     count = here.sum(axis=(1, 2))
     total = np.where(here, values, 0.0).sum(axis=(1, 2))
     return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+
+
+HIGHEST = Precision.HIGHEST  # as in a sound memory
+
+
+@dataclass(frozen=True)
+class Misfiled(Memory):
+    """Every query brings back what was stored under another key, half of the memory further on."""
+
+    sound: DND
+
+    def fitted(self, writes: int) -> Self:
+        return replace(self, sound=self.sound.fitted(writes))
+
+    def empty(self, key_size: int, value_size: int) -> Contents:
+        return self.sound.empty(key_size, value_size)
+
+    def write(self, contents: Contents, key: Array, value: Array) -> Contents:
+        return self.sound.write(contents, key, value)
+
+    def filled(self, contents: Contents) -> Array:
+        return self.sound.filled(contents)
+
+    def read(self, contents: Contents, query: Array) -> tuple[Retrieval, Contents]:
+        found, after = self.sound.read(contents, query)
+        filled = jnp.maximum(self.filled(contents), 1)
+        slots = (found.slots + filled // 2) % filled  # they fill in order
+        values = contents.values[slots]
+        value = jnp.matmul(found.weights, values, precision=HIGHEST)
+        written = contents.written[slots]
+        return found._replace(value=value, values=values, slots=slots, written=written), after

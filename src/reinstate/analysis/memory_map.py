@@ -18,7 +18,7 @@ from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation
 from reinstate.memory import Found, Memory
 from reinstate.rollout import Options, play, start_epoch
-from reinstate.tasks.recurring import RecurringWorld
+from reinstate.tasks.base import RecurringWorld
 
 EXPOSURES = (1, 2, 3, 10)  # after which states are shown
 TOLD = {"good_arm": "good arm", "goal": "goal"}  # what a trace may tell, and what that is called

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import jax
 
+from reinstate.analysis.gates import unit_gates
 from reinstate.analysis.memory_map import memory_map, recorded, stored_states
-from reinstate.analysis.unit_gates import unit_gates
 from reinstate.cli.parsing import Flag
 from reinstate.cli.shared import Computing, RunFolder, shown
 from reinstate.cli.tables import say

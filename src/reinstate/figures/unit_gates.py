@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reinstate.analysis.unit_gates import UnitGates
+from reinstate.analysis.gates import UnitGates
 from reinstate.figures.writing import save_figure
 
 if TYPE_CHECKING:

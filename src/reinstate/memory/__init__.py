@@ -3,9 +3,7 @@
 Nothing of the rest of the package is needed to use them.
 """
 
-from reinstate.memory.base import Found, Memory
-from reinstate.memory.consolidating import Consolidating
-from reinstate.memory.dnd import DND, Contents, Retrieval
+from reinstate.memory.dnd import DND, Consolidating, Contents, Found, Memory, Retrieval
 from reinstate.registry import Registry
 
 __all__ = ["DND", "MEMORIES", "Consolidating", "Contents", "Found", "Memory", "Retrieval"]

@@ -1,18 +1,20 @@
-"""The paper's memory: a differentiable neural dictionary, DND, after Pritzel et al. 2017.
+"""Episodic memories: the contract of one, the paper's, and one that consolidates.
 
-Contexts are keys and cell states values; nearest neighbours by cosine distance are combined by the
-normalised inverse kernel. `DND` holds the settings, `Contents` what one lane has stored; every
-method is pure, so lanes are `jax.vmap`.
+The paper's is a differentiable neural dictionary, DND, after Pritzel et al. 2017. Contexts are keys
+and cell states values; nearest neighbours by cosine distance are combined by the normalised inverse
+kernel. `DND` holds the settings, `Contents` what one lane has stored; every method is pure, so
+lanes are `jax.vmap`.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from reinstate.errors import (
+    LARGEST_NUMBER,
     UserError,
     require_choices,
     require_positive,
@@ -20,8 +22,48 @@ from reinstate.errors import (
     require_within,
 )
 from reinstate.memory import search
-from reinstate.memory.base import Memory
 from reinstate.memory.search import FULL
+
+
+class Found(Protocol):
+    """What a read returns, as far as the rollout looks at it."""
+
+    @property
+    def value(self) -> Array:
+        """c_ep, (value_size,); zeros if there is nothing to recall."""
+
+    @property
+    def distances(self) -> Array:
+        """From the query to the neighbours, nearest first, (k,); infinite where there is none."""
+
+    @property
+    def written(self) -> Array:
+        """The numbers of the writes that stored them, from 1, (k,); 0 where there is none."""
+
+
+class Memory(Protocol):
+    """What training and evaluation ask of a memory: the settings of one, as a frozen dataclass.
+
+    Contents are one lane's, and may be any tree of arrays of fixed shape.
+    """
+
+    def fitted(self, writes: int) -> Self:
+        """Return the memory cut to what `writes` writes can fill; by default it is kept whole."""
+        return self
+
+    def empty(self, key_size: int, value_size: int) -> Any:
+        """Return the contents with which an epoch starts."""
+
+    def write(self, contents: Any, key: Array, value: Array) -> Any:
+        """Return the contents after storing a value under a key."""
+
+    def read(self, contents: Any, query: Array) -> tuple[Found, Any]:
+        """Return what is found for a query, and the contents after having been asked."""
+
+    def filled(self, contents: Any) -> Array:
+        """Return how many entries there are, for analyses; by default −1: it does not say."""
+        return jnp.full((), -1, jnp.int32)
+
 
 DELTAS = 1e-30, 1e30  # between which the sum of many kernels, 1 / (distance + delta), is a number
 
@@ -195,3 +237,49 @@ def _checked(name: str, array: Any, among: Array, capacity: int) -> Array:
     whose = "a stored value's size" if name == "value" else "a stored key's size"
     require_shape(name, array, among.shape[1:], whose)
     return array
+
+
+@dataclass(frozen=True)
+class Consolidating(DND):
+    """A dictionary of contexts rather than of exposures: keys within reach are one context.
+
+    The paper's gives every key that is not identical a slot of its own. Where a context never looks
+    the same twice, its exposures fill many slots, and the nearest is seldom the newest.
+    """
+
+    merge: Literal["none", "replace", "mean"] = "mean"
+    """What a write does with the nearest key, if that is within reach: nothing, so that it takes a
+    slot of its own; take its slot and replace it; or take its slot under the mean of both keys,
+    each key counting as often as it was written."""
+    reach: float = 0.0
+    """The distance within which keys are taken for one context; 0: only identical ones are."""
+    recall: Literal["nearest", "newest"] = "nearest"
+    """Which of the neighbours within reach comes first on reading: the nearest or the newest."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.reach <= LARGEST_NUMBER:
+            raise UserError(f"reach must be a distance, 0 or more, not {self.reach}")
+
+    def _slot(self, contents: Contents, key: Array) -> tuple[Array, Array]:
+        slot, identical = super()._slot(contents, key)
+        if self.merge == "none" or not self.reach:
+            return slot, identical  # at 0, not all keys of one direction: their distance is 0 too
+        contents, key = jax.lax.stop_gradient((contents, key))
+        distances = search.distances_to(contents.keys, contents.norms, key, self.distance)
+        distances = jnp.where(contents.written > 0, distances, jnp.inf)
+        nearest = jnp.argmin(distances)
+        within = ~identical & (distances[nearest] <= self.reach)
+        return jnp.where(within, nearest, slot), identical | within
+
+    def _merge(self, old: Array, new: Array, count: Array) -> Array:
+        if self.merge != "mean":
+            return new
+        mean = jnp.where(count == 1, new, old + (new - old) / count)  # the first replaces another
+        # Computed before it is stored, or XLA copies all keys.
+        return mean / (1 + search.never(mean))
+
+    def _rank(self, contents: Contents, distances: Array) -> Array:
+        if self.recall == "nearest":
+            return distances
+        return jnp.where(distances <= self.reach, -contents.written, distances)

@@ -10,10 +10,8 @@ from reinstate.agent import Maker, Wiring
 from reinstate.registry import register
 from reinstate.rivals.deltanet import DeltaNetMaker
 from reinstate.rivals.hcam import HCAMMaker
-from reinstate.rivals.lru import LRUMaker
-from reinstate.rivals.oracle import OracleMaker
-from reinstate.rivals.recurrent import RecurrentMaker
-from reinstate.rivals.reinstating import ReinstatingMaker
+from reinstate.rivals.recurrent import LRUMaker, RecurrentMaker
+from reinstate.rivals.reinstating import OracleMaker, ReinstatingMaker
 from reinstate.rivals.transformer import TransformerMaker
 
 EQUAL: Mapping[str, Maker] = {

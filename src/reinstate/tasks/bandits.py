@@ -17,9 +17,8 @@ from reinstate.errors import (
 )
 from reinstate.processes import Process, Zipf
 from reinstate.tasks.barcodes import MAX_BARCODE_LENGTH, BarcodeWorld, barcodes
-from reinstate.tasks.base import UNIT, Bounds, Observation
+from reinstate.tasks.base import UNIT, Bounds, Observation, RecurringWorld
 from reinstate.tasks.drawings import DrawingWorld
-from reinstate.tasks.recurring import RecurringWorld
 
 
 class BanditTask(NamedTuple):

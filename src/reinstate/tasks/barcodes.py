@@ -9,8 +9,7 @@ from jax import Array
 
 from reinstate import draws
 from reinstate.errors import UserError
-from reinstate.tasks.base import UNIT, Bounds
-from reinstate.tasks.recurring import RecurringWorld
+from reinstate.tasks.base import UNIT, Bounds, RecurringWorld
 
 MAX_BARCODE_LENGTH = 30  # barcodes are drawn as int32 numbers
 

@@ -17,8 +17,7 @@ from jax import Array
 from reinstate import draws
 from reinstate.errors import UserError, require_not_negative, require_positive, require_within
 from reinstate.files import read_arrays, write_arrays
-from reinstate.tasks.base import Bounds
-from reinstate.tasks.recurring import RecurringWorld
+from reinstate.tasks.base import Bounds, RecurringWorld
 
 NUM_CLASSES, NUM_DRAWINGS, EMBEDDING_SIZE = 659, 20, 128
 SHIPPED = Path(__file__).with_name("embeddings.safetensors")

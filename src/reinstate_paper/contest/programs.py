@@ -20,7 +20,7 @@ from reinstate import devices
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.results import OverSeeds
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_on, fresh_epochs
-from reinstate.rivals.oracle import Oracle
+from reinstate.rivals.reinstating import Oracle
 from reinstate.runs.candidates import CandidateBatch
 from reinstate.settings import Settings
 from reinstate.tasks.base import World
