@@ -26,7 +26,7 @@ from reinstate.runs.choice_fits import FittedChoices, fit_beside, read_design
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.run import Run, open_run
 from reinstate.tasks.drawings import load_embeddings
-from reinstate_paper.omniglot import archives, images
+from reinstate_paper.omniglot import images
 from reinstate_paper.omniglot.embedder import load_embedder
 from tiny import SILENT
 
@@ -125,19 +125,6 @@ def _drawings() -> None:
     images.load_one_shot_runs(Path("archives"))
 
 
-def _trusting_drawings() -> None:
-    """Read archives as if any content were the public one, so that images are decoded."""
-    module: Any = archives
-    plain, known = module.content_sha256, dict(archives.ARCHIVES)
-    module.content_sha256 = lambda files: "any"
-    archives.ARCHIVES.update({n: a._replace(sha256="any") for n, a in known.items()})
-    try:
-        _drawings()
-    finally:
-        module.content_sha256 = plain
-        archives.ARCHIVES.update(known)
-
-
 _entry_points = registry.entry_points_of_others  # before a stand-in takes its place
 
 
@@ -208,9 +195,7 @@ FILES = {
         "arrays", ("embeddings.*",), lambda: load_embeddings(Path("embeddings.safetensors"))
     ),
     "cell": Reader("arrays", ("cell.*",), lambda: load_cell("cell.safetensors")),
-    "zip": Reader("archives", ("archives/*.zip",), _drawings, ("cache",), 6),
-    "png": Reader("archives", ("archives/*.zip",), _trusting_drawings, ("cache",), 6),
-    "decoded drawings": Reader("archives", ("cache/**/*.npz",), _drawings, ("cache",), 2),
+    "zip": Reader("archives", ("archives/*.zip",), _drawings, (), 6),
     "list": Reader("packages", ("packages/*/*",), _list, share=2),
     **{
         f"table {path.partition('.')[2]}": Reader(

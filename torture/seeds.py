@@ -23,9 +23,8 @@ from reinstate.interop.exchange import save_cell
 from reinstate.runs.choice_fits import fit_choices, write_example
 from reinstate.runs.run import Run
 from reinstate.tasks.drawings import save_embeddings
-from reinstate_paper.omniglot import images
-from reinstate_paper.omniglot.archives import ARCHIVES, content_sha256
 from reinstate_paper.omniglot.embedder import Convolutions, Embedder, save_embedder
+from reinstate_paper.omniglot.images import ARCHIVES, content_sha256
 
 RESULTS = Path(__file__).parents[1] / "results"
 RECORDED = {
@@ -159,9 +158,7 @@ def _archives() -> None:
         ("one-shot runs", run_files()),
     ):
         ARCHIVES[name] = ARCHIVES[name]._replace(sha256=content_sha256(files))
-        pack(Path("archives", ARCHIVES[name].places[0]), files)
-    os.environ["XDG_CACHE_HOME"] = "cache"
-    images.load_drawings("background", Path("archives"))
+        pack(Path("archives", f"{ARCHIVES[name].names[0]}.zip"), files)
 
 
 def _packages() -> None:

@@ -13,12 +13,12 @@ from reinstate.errors import UserError, nearest
 from reinstate.files import require_empty
 from reinstate.runs.progress import Reporter
 from reinstate.runs.size import require_fits
-from reinstate_paper.omniglot.card import read_card, rule_in_words
-from reinstate_paper.omniglot.download import download
-from reinstate_paper.omniglot.embedder import SIZE
-from reinstate_paper.omniglot.images import load_drawings, load_one_shot_runs
+from reinstate_paper.omniglot.fewshot import read_card
+from reinstate_paper.omniglot.images import SIZE, download, load_drawings, load_one_shot_runs
 from reinstate_paper.omniglot.pretraining import PRESETS, Drawn, pretrain
 from reinstate_paper.omniglot.teaching import Pretraining
+
+RULES = {"nearest": "nearest example", "class-mean": "nearest class mean"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,8 @@ def print_card(card: dict[str, Any]) -> None:
     rows = []
     for row in card["few_shot"]:
         test = f"{row['way']}-way {row['shot']}-shot"
-        rows.append([test, rule_in_words(row["rule"]), _percent(row), f"{row['kaiser_2017']:.1%}"])
+        rule = RULES.get(row["rule"], row["rule"])
+        rows.append([test, rule, _percent(row), f"{row['kaiser_2017']:.1%}"])
     runs = card["one_shot_runs"]
     rows.append([f"Lake's {runs['runs']} runs", "nearest example", _percent(runs), ""])
     rows.append(["20-way 1-shot", "pixels alone", f"{card['pixels_20_way_1_shot']:.2%}", ""])

@@ -4,10 +4,8 @@ from pathlib import Path
 import jax
 import pytest
 
-from omniglot.serving import Server, serving
-from omniglot.tiny_archives import NAMES, drawing_files, expect, pack, run_files
-from reinstate_paper.omniglot.archives import VARIABLE
-from reinstate_paper.omniglot.images import SPLITS
+from omniglot.tiny_archives import SPLITS, drawing_files, expect, pack, run_files
+from reinstate_paper.omniglot.images import VARIABLE
 
 TRAINING = ("test_pretraining", "test_cli_pretrain", "test_shipped")
 
@@ -36,22 +34,7 @@ def place(surroundings: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for seed, split in enumerate(SPLITS):
         files = drawing_files(1000 * seed)
         expect(monkeypatch, split, files)
-        pack(folder / f"{NAMES[split]}.zip", files, f"{NAMES[split]}/")
+        pack(folder / f"images_{split}.zip", files, f"images_{split}/")
     expect(monkeypatch, "one-shot runs", run_files())
     pack(folder / "all_runs.zip", run_files())
     return folder
-
-
-@pytest.fixture
-def plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server of our own has no certificate."""
-    monkeypatch.setattr("reinstate_paper.omniglot.download.SCHEMES", ("http", "https"))
-
-
-@pytest.fixture
-def server(place: Path) -> Iterator[Server]:
-    """The tiny archives at the addresses of the public ones."""
-    (place / "one-shot-classification").mkdir()
-    (place / "all_runs.zip").rename(place / "one-shot-classification" / "all_runs.zip")
-    with serving(place) as behaviour:
-        yield behaviour

@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from omniglot.tiny_archives import NAMES, draw, expect, pack, run_files
+from omniglot.tiny_archives import SPLITS, draw, expect, pack, run_files
 from reinstate.files import write_json
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run
 from reinstate_paper import pretrain as commands_pretrain
 from reinstate_paper.omniglot import pretraining
-from reinstate_paper.omniglot.archives import VARIABLE
 from reinstate_paper.omniglot.embedder import packaged_file
-from reinstate_paper.omniglot.images import SPLITS
+from reinstate_paper.omniglot.images import VARIABLE
 from reinstate_paper.omniglot.pretraining import PRESETS
 from spoken import Command, Said, assert_refused, in_this_process
 from tiny import interrupt
@@ -61,7 +60,7 @@ def images(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     folder = tmp_path / "here" / "images"
     for split in SPLITS:
         expect(monkeypatch, split, drawings(split))
-        pack(folder / f"{NAMES[split]}.zip", drawings(split))
+        pack(folder / f"images_{split}.zip", drawings(split))
     expect(monkeypatch, "one-shot runs", run_files())
     pack(folder / "all_runs.zip", run_files())
     return folder
@@ -160,7 +159,7 @@ def test_where_images_come_from(
         ("omniglot --network.norm-groups 3", "norm_groups = 3 must divide the channels"),
         ("omniglot --epochs 0", "epochs must be positive, not 0"),
         ("omniglot", "`reinstate pretrain omniglot --download`"),
-        ("omniglot --images nowhere", "nowhere is no folder: name one that holds the Omniglot"),
+        ("omniglot --images nowhere", "there is no images_background.zip of Omniglot in nowhere"),
         ("omniglot --out full", "full is not empty: add --resume to continue it"),
         ("omniglot --out full/thesis.tex", "full/thesis.tex is a file: choose another --out"),
     ],

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from reinstate.errors import UserError
-from reinstate_paper.omniglot.archives import ARCHIVES, content_sha256
+from reinstate_paper.omniglot.images import ARCHIVES, content_sha256
 
 CHARACTERS = [f"{alphabet}/character0{n}" for alphabet in ("Runes", "Sigils_(old)") for n in (1, 2)]
 ANSWERS = {"run01": [2, 0, 1], "run02": [0, 2, 1]}
-NAMES = {"background": "images_background", "evaluation": "images_evaluation"}
+SPLITS = ("background", "evaluation")
 
 
 def draw(*, seed: int, side: int = 105) -> tuple[NDArray[np.bool_], bytes]:

@@ -24,8 +24,8 @@ from reinstate.errors import UserError, require_positive
 from reinstate.files import read_arrays, write_arrays
 from reinstate.settings import from_dict
 from reinstate_paper.omniglot.distortion import centred, views
+from reinstate_paper.omniglot.images import SIZE
 
-SIZE = 28  # pixels per side
 FORMAT = "reinstate-embedder-1"
 CHUNK = 100  # drawings embedded at a time
 TINY = 1e-12

@@ -1,11 +1,17 @@
-"""How well embeddings distinguish characters that the embedder was not trained on."""
+"""How well embeddings distinguish characters that the embedder was not trained on.
+
+`card.json` says it of an embedder, and how that was made.
+"""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 
+from reinstate.analysis.documents import checked
 from reinstate.errors import UserError, require_positive
+from reinstate.files import read_json
 from reinstate_paper.omniglot.images import OneShotRun
 
 Rule = Literal["nearest", "class-mean"]
@@ -13,6 +19,47 @@ CHUNK = 250  # trials at a time: memory stays small
 
 # The tests that Kaiser et al. 2017 report: (way, shot), with their accuracies.
 KAISER = {(5, 1): 0.984, (5, 5): 0.996, (20, 1): 0.950, (20, 5): 0.986}
+
+
+class FewShot(TypedDict):
+    """One test: how many drawings of new characters are recognised."""
+
+    way: int
+    shot: int
+    rule: str
+    accuracy: float
+    standard_error: float
+    kaiser_2017: float
+
+
+class OneShotRuns(TypedDict):
+    """Lake's runs."""
+
+    accuracy: float
+    standard_error: float
+    runs: int
+
+
+class Tested(TypedDict):
+    """What every card says, older ones too."""
+
+    epochs: int
+    seconds: float
+    device: str
+    few_shot: list[FewShot]
+    one_shot_runs: OneShotRuns
+
+
+class Card(Tested):
+    """What card.json holds: how an embedder was made, and what it can do."""
+
+    pixels_20_way_1_shot: float
+
+
+def read_card(path: Path) -> Card:
+    """Read a card that may be anybody's."""
+    advice = "delete it, and the same command with --resume makes it again"
+    return checked(Card, read_json(path), path, "describe an embedder", advice)
 
 
 class Accuracy(NamedTuple):

@@ -1,74 +1,123 @@
-"""Omniglot's drawings as arrays: read, checked, shrunk by area, and cached."""
+"""Omniglot's drawings: the public archives, fetched and checked, as arrays.
 
+An archive may be zipped or unpacked. Only files with the data set's names are read, and together
+they must have the public ones' checksum; what has it needs no further check.
+"""
+
+import hashlib
+import http.client
 import io
-from contextlib import nullcontext, suppress
-from functools import cache
+import os
+import re
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reinstate.errors import UserError, nearest, one_line
-from reinstate.files import read_bytes, write_atomically
+from reinstate.errors import UserError, one_line
+from reinstate.files import write_atomically
 from reinstate.runs.progress import Reporter
-from reinstate_paper.omniglot import archives
-from reinstate_paper.omniglot.archives import ARCHIVES, DRAWERS, read_archive, require_archive
 
-SPLITS = ("background", "evaluation")
+VARIABLE = "REINSTATE_OMNIGLOT"
+PUBLIC = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
+PATIENCE = 30.0  # seconds without a byte
+LARGEST = 40_000_000  # bytes of an archive, packed or not; the largest has some ten million
+DRAWERS = 20  # people who drew each character once
 SIDE = 105  # pixels of a drawing as distributed
-LARGEST_KEPT = 1 << 28  # bytes of a file in the cache
-KEPT = "v1"  # of the cache; raise it when what is kept, or how it is shrunk, changes
+SIZE = 28  # pixels of a drawing as it is learned from
+
+
+class Archive(NamedTuple):
+    """One archive of the public distribution."""
+
+    address: str  # below PUBLIC
+    names: tuple[str, ...]  # what it may be called where it lies: NAME.zip, or an unpacked folder
+    pattern: str  # the files that count
+    sha256: str  # over the bytes of those files, in the order of their paths
+
+
+DRAWING = r"[^/]+/character\d\d/\d{4}_\d\d\.png"
+ARCHIVES = {
+    "background": Archive(
+        "images_background.zip",
+        ("images_background",),
+        DRAWING,
+        "b38e1a99da123d983059b091375d7270c294113555d7036a950dc89b3250b80f",
+    ),
+    "evaluation": Archive(
+        "images_evaluation.zip",
+        ("images_evaluation",),
+        DRAWING,
+        "4cee9ec535395b4f7eb89b9e352656aebf0972a41fe46139f4238eb23b022f8b",
+    ),
+    "one-shot runs": Archive(
+        "one-shot-classification/all_runs.zip",
+        ("all_runs", "one_shot_runs", "one-shot-classification/all_runs"),
+        r"run\d\d/(?:class_labels\.txt|test/item\d\d\.png|training/class\d\d\.png)",
+        "4b25adf560e58d2f2bff669331338d7770b5a382b1dff3d03281e74f40638704",
+    ),
+}
 
 
 class Drawings(NamedTuple):
     """All drawings of one split of the data set, by character."""
 
-    images: NDArray[np.uint8]  # (characters, drawers, size, size), ink: 0 is paper
+    images: NDArray[np.uint8]  # (characters, drawers, 28, 28), ink: 0 is paper
     characters: list[str]  # "Alphabet/characterNN", sorted: the order of axis 0 everywhere
 
 
 class OneShotRun(NamedTuple):
     """One of Lake's 20 within-alphabet tests: which of 20 characters is each test drawing?"""
 
-    train: NDArray[np.uint8]  # (20, size, size), one drawing of each character
-    test: NDArray[np.uint8]  # (20, size, size), by another drawer
+    train: NDArray[np.uint8]  # (20, 28, 28), one drawing of each character
+    test: NDArray[np.uint8]  # (20, 28, 28), by another drawer
     answer: NDArray[np.int64]  # (20,), the index into train of each test drawing's character
 
 
 def load_drawings(
-    split: str, where: Path | None = None, size: int = 28, reporter: Reporter | None = None
+    split: str, where: Path | None = None, reporter: Reporter | None = None
 ) -> Drawings:
-    """Load a split from a named folder, from REINSTATE_OMNIGLOT or from the cache."""
-    if split not in SPLITS:
-        raise UserError(nearest("split", split, SPLITS))
-    _require_size(size)
-    if archives.named_folder(where):  # must hold the images, even if their decoded form is cached
-        require_archive(split, where)
-    name = f"{split}-{ARCHIVES[split].sha256[:16]}-{size}.{KEPT}.npz"
-    kept = archives.cache_folder() / name
-    drawings = _read_kept(kept, size)
-    if drawings is None:
-        found = require_archive(split, where)
-        with reporter.working(f"reading {found}") if reporter else nullcontext():
-            drawings = _read_drawings(split, found, size)
-        buffer, characters = io.BytesIO(), np.array(drawings.characters)
-        np.savez_compressed(buffer, images=drawings.images, characters=characters)
-        with suppress(UserError):  # a cache that cannot be written only costs time
-            write_atomically(kept, buffer.getvalue())
-    return drawings
+    """Load `background` or `evaluation` from a folder, REINSTATE_OMNIGLOT or the cache."""
+    path = require_archive(split, where)
+    with reporter.working(f"reading {path}") if reporter else nullcontext():
+        files = read_archive(split, path)
+        images = decode(files.values()).reshape(-1, DRAWERS, SIZE, SIZE)
+    # Files come in the order of their paths, DRAWERS per character.
+    return Drawings(images, [name.rpartition("/")[0] for name in list(files)[::DRAWERS]])
 
 
-def load_one_shot_runs(where: Path | None = None, size: int = 28) -> list[OneShotRun]:
+def load_one_shot_runs(where: Path | None = None) -> list[OneShotRun]:
     """Load Lake's 20 runs in their order."""
-    _require_size(size)
-    path = require_archive("one-shot runs", where)
-    files = read_archive("one-shot runs", path)
-    names = sorted({name.partition("/")[0] for name in files})
-    return [_one_shot_run(path, name, files, size) for name in names]
+    files = read_archive("one-shot runs", require_archive("one-shot runs", where))
+    return [_one_shot_run(run, files) for run in sorted({n.partition("/")[0] for n in files})]
 
 
-def shrink(ink: NDArray[np.bool_], size: int) -> NDArray[np.uint8]:
+def _one_shot_run(run: str, files: dict[str, bytes]) -> OneShotRun:
+    lines = files[f"{run}/class_labels.txt"].decode("ascii").split()
+    labels = dict(zip(lines[::2], lines[1::2], strict=True))  # each test's training image
+    tests, characters = sorted(labels), sorted(labels.values())
+    train, test = (decode(files[name] for name in names) for names in (characters, tests))
+    return OneShotRun(train, test, np.array([characters.index(labels[name]) for name in tests]))
+
+
+def decode(drawings: Iterable[bytes]) -> NDArray[np.uint8]:
+    """Read PNG files, shrunk one by one: in full size those of a split take a gigabyte."""
+    from PIL import Image  # here: only reading drawings needs Pillow
+
+    def paper(content: bytes) -> NDArray[np.bool_]:
+        return np.asarray(Image.open(io.BytesIO(content), formats=["PNG"]).convert("1"))
+
+    return np.stack([shrink(~paper(content)) for content in drawings])
+
+
+def shrink(ink: NDArray[np.bool_], size: int = SIZE) -> NDArray[np.uint8]:
     """Average the ink of (…, 105, 105) over a grid of size × size cells, as 0 … 255.
 
     Rows and columns are averaged by the share of each pixel in each cell. Shares are counted in
@@ -88,65 +137,100 @@ def _overlaps(size: int) -> NDArray[np.float32]:
     return np.maximum(end - begin, 0).astype(np.float32)
 
 
-def _require_size(size: int) -> None:
-    if not 1 <= size <= SIDE:
-        raise UserError(f"size must be from 1 to {SIDE} pixels, not {size}")
+def folder_of(where: Path | None = None) -> Path:
+    """Return the folder that the call names, or the environment, or else the cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return where or Path(os.environ.get(VARIABLE) or cache / "reinstate" / "omniglot")
 
 
-def _read_drawings(split: str, path: Path, size: int) -> Drawings:
-    files = read_archive(split, path)
-    images = _decode(path, files, size).reshape(-1, DRAWERS, size, size)
-    # Files come in the order of their paths, DRAWERS per character.
-    return Drawings(images, [name.rpartition("/")[0] for name in list(files)[::DRAWERS]])
+def find_archive(name: str, where: Path | None = None) -> Path | None:
+    """Find the archive or unpacked folder of one part of the data; None if there is none."""
+    folder = folder_of(where)
+    places = (folder / f"{each}{end}" for each in ARCHIVES[name].names for end in (".zip", ""))
+    return next((path for path in places if path.exists()), None)
 
 
-def _decode(path: Path, files: dict[str, bytes], size: int) -> NDArray[np.uint8]:
-    # One by one: in full size the drawings of a split would take a gigabyte.
-    return np.stack([shrink(_ink(path, name, content), size) for name, content in files.items()])
-
-
-def _ink(path: Path, name: str, content: bytes) -> NDArray[np.bool_]:
-    """Return where a drawing is black, (105, 105)."""
-    from PIL import Image  # here: only reading drawings needs Pillow
-
-    try:
-        with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
-            width, height = image.size
-            known = (width, height) == (SIDE, SIDE)  # before anything is decoded
-            paper = np.asarray(image.convert("1")) if known else None
-    except Exception as error:  # Pillow reports broken files in a dozen ways
-        raise UserError(
-            f"{path}: {name} is no drawing ({one_line(error)}); fetch the archive again"
-        ) from None
-    if paper is None:
-        raise UserError(
-            f"{path}: {name} has {width}×{height} pixels, not {SIDE}×{SIDE};"
-            " fetch the archive again"
-        )
-    return ~paper
-
-
-def _one_shot_run(path: Path, run: str, files: dict[str, bytes], size: int) -> OneShotRun:
-    words = files.get(f"{run}/class_labels.txt", b"").decode("ascii", "replace").split()
-    labels = dict(zip(words[::2], words[1::2], strict=False))  # each test's training image
-    test, train = (
-        {name: content for name, content in files.items() if name.startswith(f"{run}/{part}/")}
-        for part in ("test", "training")
+def require_archive(name: str, where: Path | None = None) -> Path:
+    """Find the same, or say what to do."""
+    if found := find_archive(name, where):
+        return found
+    file, folder = f"{ARCHIVES[name].names[0]}.zip", folder_of(where)
+    raise UserError(
+        f"there is no {file} of Omniglot in {folder}: fetch it with"
+        f" `reinstate pretrain omniglot --download`, or set {VARIABLE}=FOLDER to where it lies"
     )
-    characters = sorted(train)
-    if sorted(labels) != sorted(test) or sorted(labels.values()) != characters:
-        raise UserError(f"{path}: the labels of {run} do not fit its images; fetch it again")
-    answer = np.array([characters.index(labels[name]) for name in test])
-    return OneShotRun(_decode(path, train, size), _decode(path, test, size), answer)
 
 
-def _read_kept(path: Path, size: int) -> Drawings | None:
-    """Read what was decoded before; None if there is nothing, or nothing complete."""
+def read_archive(name: str, path: Path) -> dict[str, bytes]:
+    """Read and check all files of one part of the data, by their inner path, in order."""
+    archive, files, size = ARCHIVES[name], dict[str, bytes](), 0
     try:
-        content = io.BytesIO(read_bytes(path, LARGEST_KEPT))
-        with np.load(content, allow_pickle=False) as kept:
-            images, characters = kept["images"], [str(name) for name in kept["characters"]]
-        whole = images.dtype == np.uint8 and images.shape == (len(characters), DRAWERS, size, size)
-    except Exception:  # whatever is wrong with it, it can be decoded again
-        return None
-    return Drawings(images, characters) if whole else None
+        for inside, length, read in _entries(path):
+            if found := re.search(f"(?:^|/)({archive.pattern})$", inside):
+                size += length
+                if size > LARGEST:
+                    raise ValueError("it holds more than Omniglot has")
+                files[found[1]] = read()
+    except Exception as error:  # zipfile raises whatever comes up where numbers are wrong
+        raise UserError(f"{path} cannot be read ({one_line(error)}): fetch it again") from None
+    files = dict(sorted(files.items()))
+    if content_sha256(files) != archive.sha256:
+        raise UserError(
+            f"{path} does not hold the public Omniglot images ({name}): its checksum differs;"
+            " fetch it again"
+        )
+    return files
+
+
+def _entries(path: Path) -> Iterator[tuple[str, int, Callable[[], bytes]]]:
+    """Yield every file of an archive or folder: its name, its size, and how to read it."""
+    if path.is_dir():
+        for file in path.rglob("*"):
+            if file.is_file():  # and no pipe
+                yield file.relative_to(path).as_posix(), file.stat().st_size, file.read_bytes
+    else:
+        with zipfile.ZipFile(path) as zipped:
+            for entry in zipped.infolist():
+                yield entry.filename, entry.file_size, partial(zipped.read, entry)
+
+
+def content_sha256(files: dict[str, bytes]) -> str:
+    """Hash what the files hold, however they were packed."""
+    return hashlib.sha256(b"".join(files[name] for name in sorted(files))).hexdigest()
+
+
+def download(
+    to: Path | None = None, reporter: Reporter | None = None, base_url: str = PUBLIC
+) -> Path:
+    """Fetch the archives that a folder lacks (by default the one where they are looked for)."""
+    folder, reporter = folder_of(to), reporter or Reporter()
+    for name, archive in ARCHIVES.items():
+        if found := find_archive(name, folder):
+            read_archive(name, found)
+            reporter.note(f"{found} is there already, and complete")
+            continue
+        url, target = f"{base_url}/{archive.address}", folder / f"{archive.names[0]}.zip"
+        reporter.note(f"fetching {url} to {target}")
+        part = target.with_suffix(".part")
+        write_atomically(part, _fetched(url))
+        try:
+            read_archive(name, part)
+            part.replace(target)
+        except UserError:
+            raise UserError(f"what came from {url} is not the public archive: repeat") from None
+        finally:
+            part.unlink(missing_ok=True)
+    return folder
+
+
+def _fetched(url: str) -> bytes:
+    try:
+        with urllib.request.urlopen(url, timeout=PATIENCE) as response:
+            return bytes(response.read(LARGEST))
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()  # it holds the line
+        raise UserError(
+            f"cannot fetch {url} ({one_line(error)}): repeat, or fetch it by hand and set"
+            f" {VARIABLE} to its folder"
+        ) from None

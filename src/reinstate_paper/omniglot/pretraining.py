@@ -28,17 +28,21 @@ from reinstate.runs.provenance import provenance
 from reinstate.runs.run import Run
 from reinstate.settings import to_dict
 from reinstate.tasks.drawings import load_embeddings, save_embeddings
-from reinstate_paper.omniglot.card import read_card
 from reinstate_paper.omniglot.distortion import Distortion
 from reinstate_paper.omniglot.embedder import (
-    SIZE,
     Convolutions,
     Embedder,
     embed,
     rounded,
     save_embedder,
 )
-from reinstate_paper.omniglot.fewshot import accuracy, one_shot_runs_accuracy, pixels, table
+from reinstate_paper.omniglot.fewshot import (
+    accuracy,
+    one_shot_runs_accuracy,
+    pixels,
+    read_card,
+    table,
+)
 from reinstate_paper.omniglot.images import OneShotRun
 from reinstate_paper.omniglot.lifelong import LifelongMemory
 from reinstate_paper.omniglot.teaching import EmbedderMetrics, Pretraining, State, Teacher
@@ -109,7 +113,7 @@ def pretrain(
 
     Return the averaged weights in the half precision that the file keeps.
     """
-    _require_drawings(settings, drawn)
+    _require_drawings(settings, drawn.background)
     run = Run(out)
     with locked(out):
         run.create(_plain(settings), resume)
@@ -201,18 +205,8 @@ def _plain(settings: Pretraining) -> dict[str, Any]:
     return plain
 
 
-def _require_drawings(settings: Pretraining, drawn: Drawn) -> None:
-    for name in ("background", "evaluation"):
-        images = getattr(drawn, name)
-        if images.ndim != 4 or images.shape[2:] != (SIZE, SIZE) or images.dtype != np.uint8:
-            raise UserError(
-                f"the {name} drawings must be bytes (characters, drawers, {SIZE}, {SIZE}),"
-                f" not {images.dtype}{list(images.shape)}"
-            )
-    characters, drawers = drawn.background.shape[:2]
-    for name, asked, there in (
-        ("characters", settings.characters, characters),
-        ("showings", settings.showings, drawers),
-    ):
-        if asked > there:
-            raise UserError(f"{name} = {asked} is more than the background has, {there}: lower it")
+def _require_drawings(settings: Pretraining, background: np.ndarray) -> None:
+    asked = {"characters": settings.characters, "showings": settings.showings}
+    for (name, number), there in zip(asked.items(), background.shape, strict=False):
+        if number > there:
+            raise UserError(f"{name} = {number} is more than the background has, {there}: lower it")
