@@ -65,16 +65,9 @@ def nothing(*what: Any, **how: Any) -> None:
     """Stand in for what is of no interest here."""
 
 
-def _no_map(found: Any) -> Any:
-    return SimpleNamespace(labels="", explained=[], panels=[])
-
-
 STAND_INS: Mapping[str, Any] = {
     "reinstate.cli.watch:Watch._episodes": lambda *what: [],
     "reinstate.cli.watch:Watch.show": nothing,
-    "reinstate.cli.memory_map:stored_states": nothing,
-    "reinstate.cli.memory_map:memory_map": _no_map,
-    "reinstate.figures.memory_map:save": nothing,
 }
 
 
@@ -103,7 +96,7 @@ def verb(line: str) -> Callable[[], Any]:
 
 
 def _load() -> None:
-    """Load all weights of a run, as `evaluate`, `watch` and `memory-map` do before they play."""
+    """Load all weights of a run, as `evaluate`, `watch` and `figure` do before they play."""
     run = Run(Path("run"))
     evaluator = Evaluator(*open_run(run.path))
     evaluator.load(run)
@@ -157,7 +150,6 @@ TABLES = ("choices.csv", "choices.tsv", "choices.csv.gz", "choices.parquet")
 RUNS = {
     "evaluate": Reader("run", RUN, verb("evaluate run"), ("run/evaluation.json",), 6),
     "watch": Reader("run", RUN, verb("watch small run"), share=3),
-    "memory-map": Reader("run", RUN, verb("memory-map run --out map.png"), ("map.png",), 3),
     "load a run": Reader("run", RUN, _load, share=10),
     "report of a run": Reader("run", RUN, verb("report run"), ("report.html",), 8),
     "train --resume": Reader("run", RUN, verb(RESUMED), ("run",)),

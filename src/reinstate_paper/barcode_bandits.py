@@ -12,6 +12,7 @@ from reinstate.runs.experiment import (
     Agents,
     Baselines,
     Check,
+    ComposedFigure,
     Experiment,
     Values,
 )
@@ -92,5 +93,10 @@ BARCODE_BANDITS = Experiment(
         "familiarity": later("reinstate.figures.familiarity:familiarity"),
         "elimination": later("reinstate.figures.familiarity:elimination"),
         "memory-as-input": later("reinstate_paper.figures:memory_as_input"),
+    },
+    figures={
+        "3": ComposedFigure(
+            ("barcode-bandits", "omniglot-bandits"), later("reinstate_paper.figures:figure_3")
+        )
     },
 )

@@ -17,6 +17,7 @@ from reinstate.runs.experiment import (
     Agents,
     Baselines,
     Check,
+    ComposedFigure,
     Experiment,
     Values,
 )
@@ -144,5 +145,8 @@ COMPOSITIONAL_BANDITS = Experiment(
         "gates": later("reinstate.figures.exposures:gates"),
         "familiarity": later("reinstate.figures.familiarity:familiarity"),
         "memory-as-input": later("reinstate_paper.figures:memory_as_input"),
+    },
+    figures={
+        "4": ComposedFigure(("compositional-bandits",), later("reinstate_paper.figures:figure_4"))
     },
 )

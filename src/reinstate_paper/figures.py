@@ -1,10 +1,10 @@
 """The paper's Figures 3 to 6, composed of recorded results; and memory as an input."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 from reinstate.agent import INPUT_SIZES
 from reinstate.analysis.results import Results
@@ -15,7 +15,7 @@ from reinstate.figures.exposures import gates, regret, steps_to_goal
 from reinstate.figures.learning import training_curves
 from reinstate.figures.mazes import trajectories
 from reinstate.figures.style import COLOURS, label
-from reinstate_paper.composing import Panel
+from reinstate_paper.composing import Panel, compose
 
 MEMORY, PLAIN = "epl2rl", "l2rl"
 MOST_POINTS = 80  # of a curve in print
@@ -32,19 +32,25 @@ SHORT = {
 Documents = Mapping[str, Results]  # by experiment
 
 
-class PaperFigure(NamedTuple):
-    """One of the paper's figures."""
-
-    experiments: tuple[str, ...]  # whose results it shows
-    panels: Callable[..., list[Panel]]  # of those results
-    width: str  # that it has in the paper
+def figure_3(documents: Documents, width: str | None = None) -> Any:
+    """Compose Figure 3, of barcode and Omniglot bandits."""
+    found = (_plotted(documents[name]) for name in ("barcode-bandits", "omniglot-bandits"))
+    return compose(_bandits(*found), width or "page")
 
 
-def panels_of(number: int, documents: Documents) -> list[Panel]:
-    """Make the panels of a figure; the documents are of its experiments."""
-    figure = FIGURES[number]
-    found = [_plotted(documents[name]) for name in figure.experiments]
-    return figure.panels(*found)
+def figure_4(documents: Documents, width: str | None = None) -> Any:
+    """Compose Figure 4, of compositional bandits."""
+    return compose(_compositional(_plotted(documents["compositional-bandits"])), width or "column")
+
+
+def figure_5(documents: Documents, width: str | None = None) -> Any:
+    """Compose Figure 5, of the water maze."""
+    return compose(_maze(_plotted(documents["water-maze"])), width or "page")
+
+
+def figure_6(documents: Documents, width: str | None = None) -> Any:
+    """Compose Figure 6, of the two-step task."""
+    return compose(_two_step(_plotted(documents["two-step"])), width or "page")
 
 
 def _plotted(results: Results) -> Results:
@@ -188,11 +194,3 @@ def inputs_chart(series: Sequence[Series], of: str = "") -> Chart:
         log_x=True,
         note=INPUTS_NOTE,
     )
-
-
-FIGURES = {
-    3: PaperFigure(("barcode-bandits", "omniglot-bandits"), _bandits, "page"),
-    4: PaperFigure(("compositional-bandits",), _compositional, "column"),
-    5: PaperFigure(("water-maze",), _maze, "page"),
-    6: PaperFigure(("two-step",), _two_step, "page"),
-}

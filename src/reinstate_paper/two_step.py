@@ -18,6 +18,7 @@ from reinstate.runs.experiment import (
     Agents,
     Baselines,
     Check,
+    ComposedFigure,
     Experiment,
     Values,
 )
@@ -187,4 +188,5 @@ TWO_STEP = Experiment(
         "weights-in-training": later("reinstate.figures.choices:weights_in_training"),
         "memory-as-input": later("reinstate_paper.figures:memory_as_input"),
     },
+    figures={"6": ComposedFigure(("two-step",), later("reinstate_paper.figures:figure_6"))},
 )

@@ -14,6 +14,7 @@ from reinstate.runs.experiment import (
     Agents,
     Baselines,
     Check,
+    ComposedFigure,
     Experiment,
     Values,
     at_exposures,
@@ -123,4 +124,5 @@ WATER_MAZE = Experiment(
         "familiarity": later("reinstate.figures.familiarity:familiarity"),
         "memory-as-input": later("reinstate_paper.figures:memory_as_input"),
     },
+    figures={"5": ComposedFigure(("water-maze",), later("reinstate_paper.figures:figure_5"))},
 )

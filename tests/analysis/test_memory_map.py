@@ -10,14 +10,19 @@ import pytest
 from reinstate.agent import Decision, Inputs, Player
 from reinstate.analysis.memory_map import (
     Logged,
+    MemoryMap,
+    Panel,
     Stored,
+    from_recorded,
     memory_map,
     principal_axes,
     readable,
+    recorded,
     stored_states,
 )
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation, evaluate_in
+from reinstate.figures.memory_map import draw
 from reinstate.memory import DND
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.compositional import CompositionalBandits
@@ -156,3 +161,33 @@ def test_neighbours_agree() -> None:
     assert readable(states, np.array([0, 0, 0, 1, 1])) == 1.0
     assert readable(states, np.array([0, 0, 1, 1, 1])) == 0.6
     assert readable(states, np.arange(5)) is None
+
+
+def a_map(labels: int) -> MemoryMap:
+    panels = [
+        Panel(e, e * np.arange(4.0 * labels).reshape(-1, 2), np.arange(labels).repeat(2), share)
+        for e, share in ((1, None), (10, 0.5))
+    ]
+    return MemoryMap(panels, [0.6, 0.2], "good arm")
+
+
+@pytest.mark.parametrize("labels", [2, 12, 40])
+def test_panels_share_axes_and_many_labels_are_not_listed(labels: int) -> None:
+    figure = draw(a_map(labels), "a title")
+    one, ten = figure.axes
+    assert one.get_xlim() == ten.get_xlim() and one.get_ylim() == ten.get_ylim()
+    assert [axes.get_title("left") for axes in figure.axes] == [
+        "after 1 exposure",
+        "after 10 exposures",
+    ]
+    written = [text.get_text() for text in ten.texts]
+    assert "nearest neighbours agree: 50%" in written and len(one.texts) == len(ten.texts) - 1
+    assert len(written) == 1 + (labels if labels < 40 else 0)
+    listed = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
+    assert listed == ([str(n + 1) for n in range(labels)] if labels < 40 else [])
+
+
+def test_a_file_holds_the_same_map() -> None:
+    found = from_recorded(recorded(a_map(12), "an experiment", "an agent"))
+    np.testing.assert_allclose(found.panels[1].places, a_map(12).panels[1].places)
+    assert found.explained == [0.6, 0.2] and found.panels[0].readable is None

@@ -14,7 +14,7 @@ from reinstate.agent import Agent, Network, make_agent
 from reinstate.analysis.gates import UnitGates, _groups, unit_gates
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation
-from reinstate.figures.unit_gates import draw
+from reinstate.figures.memory_map import draw_gates
 from reinstate.memory import DND
 from reinstate.tasks.bandits import BarcodeBandits
 
@@ -66,7 +66,7 @@ def test_episodes_of_the_two_step_task_are_grouped_by_their_cue() -> None:
 
 
 def test_a_panel_for_each_group() -> None:
-    figure = draw(found(), "a title")
+    figure = draw_gates(found(), "a title")
     assert figure.get_suptitle() == "a title\nhalf of the gate is in 1 of 3 units"
     pictures = [axes.images[0] for axes in figure.axes if axes.images]
     assert len(pictures) == 4

@@ -8,7 +8,7 @@ import pytest
 from reinstate.analysis.intervals import over_seeds
 from reinstate.figures.chart import Chart
 from reinstate.figures.familiarity import CANNOT_TELL, elimination, familiarity
-from reinstate.figures.svg import figure
+from reinstate.figures.page.charts import data_table
 
 
 def document(**agents: Any) -> Any:
@@ -88,6 +88,6 @@ def test_what_is_misshapen_is_left_out(odd: Any) -> None:
         charts += elimination(document(epl2rl={"elimination": {"taken": taken}}))
     scores = {**MEMORY["familiarity"], "false_alarms": odd}
     charts += familiarity(document(epl2rl={"familiarity": scores}))
-    for number, chart in enumerate(charts):
+    for chart in charts:
         assert chart.y_range[0] < chart.y_range[1] and chart.x_range[0] < chart.x_range[1]
-        assert figure(chart, f"c{number}")
+        assert data_table(chart)

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from reinstate.cli.figure import composed_figures
 from reinstate.errors import UserError
 from reinstate.figures.writing import require_replaceable, save_figure
 from reinstate.runs.conclusions import read_results
-from reinstate_paper.composing import WIDTHS, Panel, compose
-from reinstate_paper.figures import FIGURES, memory_as_input, panels_of
+from reinstate_paper.composing import WIDTHS
+from reinstate_paper.figures import figure_4, memory_as_input
 
 RESULTS = Path(__file__).parents[2] / "results"
+FIGURES = {int(name): each for name, each in composed_figures().items()}
 EVERY = pytest.mark.parametrize(
     ("number", "width"), [(number, width) for number in FIGURES for width in WIDTHS]
 )
@@ -28,7 +30,7 @@ def documents(number: int) -> dict[str, Any]:
 
 @cache
 def composed(number: int, width: str) -> Any:
-    figure = compose(panels_of(number, documents(number)), width)
+    figure = FIGURES[number].draw(documents(number), width)
     figure.draw_without_rendering()  # labels of ticks are made then
     return figure
 
@@ -113,7 +115,7 @@ def test_gates_of_every_seed_are_slopes() -> None:
 def test_the_same_results_give_the_same_bytes(tmp_path: Path, kind: str) -> None:
     contents = set()
     for name in ("one", "two"):
-        figure = compose(panels_of(4, documents(4)), "column")
+        figure = figure_4(documents(4))
         path = tmp_path / f"{name}.{kind}"
         assert save_figure(figure, path, 300, "a maker") == len(path.read_bytes())
         contents.add(path.read_bytes())
@@ -157,7 +159,7 @@ def without(document: dict[str, Any], agent: str, part: str) -> Any:
 def test_what_is_not_recorded_is_named(number: int, agent: str, part: str, missing: str) -> None:
     cut = {name: without(doc, agent, part) for name, doc in documents(number).items()}
     with pytest.raises(UserError, match=missing):
-        panels_of(number, cut)
+        FIGURES[number].draw(cut, None)
 
 
 def test_names_of_others_are_text_and_stay_on_the_page() -> None:
@@ -166,8 +168,7 @@ def test_names_of_others_are_text_and_stay_on_the_page() -> None:
     name = "an agent of $mine$ with a very long name indeed"
     agents = {**document["agents"], name: document["agents"]["epl2rl"]}
     named: Any = {"compositional-bandits": {**document, "agents": agents}}
-    panels = panels_of(4, named)
-    figure: Any = compose([*panels, Panel(r"$\odd$", panels[0].charts)], "column")
+    figure = figure_4(named)
     figure.draw_without_rendering()
     assert all(t.get_window_extent().x1 <= figure.bbox.x1 for t in texts_of(figure))
 

@@ -200,6 +200,21 @@ def recorded(found: MemoryMap, experiment: str, agent: str) -> RecordedMap:
     }
 
 
+def from_recorded(found: RecordedMap) -> MemoryMap:
+    """Return the map that a file holds."""
+    panels = [
+        Panel(
+            panel["exposure"],
+            np.stack([panel["x"], panel["y"]], axis=-1),
+            np.array(panel["label"]),
+            panel["readable"],
+            np.array(panel["context"]),
+        )
+        for panel in found["panels"]
+    ]
+    return MemoryMap(panels, found["explained"], found["labels"])
+
+
 def principal_axes(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the first two principal axes of rows, (2, size), and their shares of the variance.
 

@@ -21,14 +21,13 @@ GROUPS = {  # verbs; each is a class in the module of its name, imported when it
     "the paper": {
         "reproduce": "train an experiment's agents, evaluate them, draw figures",
         "report": "make one HTML page of results and runs",
-        "figure": "compose a figure of the paper from results",
+        "figure": "compose a figure of the paper, or draw a memory",
     },
     "your own": {
         "train": "train one agent, several seeds at once",
         "evaluate": "evaluate a trained run on fresh tasks, weights frozen",
         "watch": "replay episodes of a trained run in the terminal",
         "play": "make a page to play against trained agents",
-        "memory-map": "draw the states that a trained run's memory holds",
         "optimum": "compute the best possible reward, memory or not",
         "list": "list experiments, agents, memories, sinks and weights",
     },

@@ -29,8 +29,9 @@ def own_style(**changes: Any) -> Iterator[None]:
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(SAVED | changes)
-        # A name may be in any script; letters that the font lacks are drawn as boxes.
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        # A name may be in any script; and of any length: letters that
+        # the font lacks are drawn as boxes, and what finds no room is cut off.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font|.* sizes collapsed to zero")
         yield
 
 
@@ -46,10 +47,10 @@ class Figure(figure.Figure):
         """Draw itself as PNG, which is what a notebook asks for."""
         return self.written("png", dpi=120)
 
-    def written(self, kind: str, **options: Any) -> bytes:
-        """Write itself as a file of this kind."""
+    def written(self, kind: str, simplified: float | None = None, **options: Any) -> bytes:
+        """Write itself as a file of this kind; lines may be `simplified` by so many pixels."""
         buffer = io.BytesIO()
-        with own_style():
+        with own_style(**({"path.simplify_threshold": simplified} if simplified else {})):
             self.savefig(buffer, format=kind, **options)
         content = buffer.getvalue()
         return PLACES.sub(_shortened, content) if kind == "svg" else content

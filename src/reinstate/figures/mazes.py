@@ -1,7 +1,7 @@
 """Ways through a maze, drawn with matplotlib."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -123,9 +123,15 @@ def draw_way(
         axes.plot(*way.corners[corner], "s", color=colour, markersize=2.2 * look.way)
     axes.plot(goal % width, goal // width, **GOAL, **_sizes(look, 11))
     axes.plot(*way.corners[0], **START, **_sizes(look, 5.5))
-    steps = "1 step" if moves == 1 else f"{moves} steps"
-    said = steps if cells[-1] == goal else "not found"
-    axes.set_xlabel(said, fontsize=min(look.label, 8), labelpad=3)
+    axes.set_xlabel(outcome(pair, exposure), fontsize=min(look.label, 8), labelpad=3)
+
+
+def outcome(pair: Mapping[str, Any], exposure: str) -> str:
+    """Say how many steps a way took to the goal."""
+    moves = len(pair[exposure]) - 1
+    if pair[exposure][-1] != pair["goal"]:
+        return "not found"
+    return "1 step" if moves == 1 else f"{moves} steps"
 
 
 def _grid(axes: "Axes", height: int, width: int, look: Look) -> None:

@@ -1,14 +1,13 @@
-"""A memory map, drawn with matplotlib: stored states after each of some exposures."""
+"""What a memory holds and how far its gate opens, drawn: a memory map, and the r-gate of units."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reinstate.analysis.gates import UnitGates
 from reinstate.analysis.memory_map import MemoryMap, Panel
 from reinstate.figures.mazes import LEGEND
 from reinstate.figures.style import shades
-from reinstate.figures.writing import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,15 +17,11 @@ if TYPE_CHECKING:
 # Tol's muted palette, distinct to colour-blind readers too.
 COLOURS = ("#332288", "#CC6677", "#117733", "#DDCC77", "#88CCEE", "#882255", "#44AA99", "#999933",
            "#AA4499", "#777777")  # fmt: skip
-DPI = 200
 SIDE = 2.3  # of a panel, in inches
 NAMED: dict[str, Any] = {"fontsize": 8, "fontweight": "bold", "ha": "center", "va": "center"}
+GATES = 1.9, 4.2  # of a panel of gates
+GATE_COLOURS = "cividis"  # read alike by colour-blind readers, and in grey
 MOST_NAMED = 20  # labels that are written into a panel and listed below
-
-
-def save(drawing: MemoryMap, path: Path, title: str = "") -> None:
-    """Write a map as PNG, SVG or PDF, by the name's suffix; the same map gives the same bytes."""
-    save_figure(draw(drawing, title), path, DPI)
 
 
 def draw(drawing: MemoryMap, title: str = "") -> "Figure":
@@ -40,7 +35,7 @@ def draw(drawing: MemoryMap, title: str = "") -> "Figure":
 def _draw(drawing: MemoryMap, title: str) -> "Figure":
     from matplotlib.lines import Line2D
 
-    from reinstate.figures.canvas import Figure
+    from reinstate.figures.canvas import Figure, as_text
 
     panels, names = drawing.panels, _names(drawing)
     figure = Figure(figsize=(SIDE * len(panels) + 0.5, SIDE + 1.2), layout="constrained")
@@ -57,7 +52,11 @@ def _draw(drawing: MemoryMap, title: str) -> "Figure":
     if len(names) <= MOST_NAMED:
         columns = min(len(names), 10)
         figure.legend(
-            handles=handles, ncols=columns, title=drawing.labels, title_fontsize=8, **LEGEND
+            handles=handles,
+            ncols=columns,
+            title=as_text(drawing.labels),
+            title_fontsize=8,
+            **LEGEND,
         )
     return figure
 
@@ -72,11 +71,10 @@ def _names(drawing: MemoryMap) -> dict[int, str]:
 def _draw_panel(axes: "Axes", panel: Panel, names: dict[int, str]) -> None:
     from matplotlib.patheffects import withStroke
 
-    look: dict[str, Any] = {"s": 14, "linewidths": 0.3, "edgecolors": "white", "alpha": 0.85}
-    x, y = panel.places.T
-    axes.scatter(x, y, c=[names[int(label)] for label in panel.label], **look)
+    look: dict[str, Any] = {"s": 14, "linewidths": 0, "alpha": 0.85}
     for label, colour in names.items():
         here = panel.places[panel.label == label]
+        axes.scatter(*here.T, color=colour, **look)
         if len(here) > 1 and len(names) <= MOST_NAMED:
             outlined = [withStroke(linewidth=2.2, foreground="white")]
             axes.annotate(str(label + 1), np.median(here, axis=0), color=colour,
@@ -89,3 +87,43 @@ def _draw_panel(axes: "Axes", panel: Panel, names: dict[int, str]) -> None:
         axes.annotate(agree, (0, 1), (0, 4), fontsize=7, color="0.35", **above)
     axes.tick_params(labelsize=7)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def draw_gates(gates: UnitGates, title: str = "") -> "Figure":
+    """Draw one panel per group of episodes: above the mean over units, below each of them."""
+    from reinstate.figures.canvas import as_text, own_style
+
+    with own_style():
+        return _draw_gates(gates, as_text(title))
+
+
+def _draw_gates(gates: UnitGates, title: str) -> "Figure":
+    from matplotlib.ticker import MaxNLocator
+
+    from reinstate.figures.canvas import Figure
+
+    groups, units, steps = gates.gate.shape
+    size = max(GATES[0] * groups + 1.3, 5.2), GATES[1]
+    figure = Figure(figsize=size, layout="constrained")
+    shared: Any = {"sharex": True, "sharey": "row", "squeeze": False}
+    grid = figure.subplots(2, groups, height_ratios=[1, 4], **shared)
+    extent = (0.5, steps + 0.5, units + 0.5, 0.5)
+    looks: Any = {"vmin": 0, "vmax": 1, "cmap": GATE_COLOURS, "aspect": "auto", "extent": extent}
+    for (above, below), name, gate in zip(grid.T, gates.groups, gates.gate, strict=True):
+        above.plot(range(1, steps + 1), gate.mean(axis=0), color="black", marker=".")
+        above.set(ylim=(0, 1))
+        above.set_title(name, loc="left", fontsize=9)
+        above.spines[["top", "right"]].set_visible(False)
+        picture = below.imshow(gate, interpolation="nearest", **looks)
+        below.set_xlabel("step", fontsize=8)
+        below.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    for axes in grid.flat:
+        axes.tick_params(labelsize=7)
+    grid[0, 0].set_ylabel("mean", fontsize=8)
+    grid[1, 0].set_ylabel("units, widest open first", fontsize=8)
+    bar = figure.colorbar(picture, ax=list(grid[1]), pad=0.02)
+    bar.set_label("r-gate", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    said = f"half of the gate is in {gates.half} of {units} units"
+    figure.suptitle("\n".join(filter(None, [title, said])), x=0.01, ha="left", fontsize=10)
+    return figure

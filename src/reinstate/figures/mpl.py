@@ -4,7 +4,7 @@ matplotlib is imported when something is drawn: the command starts without it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
@@ -15,10 +15,11 @@ import numpy as np
 from reinstate.figures.axes import label_text, log_ticks, marks_on_top, place_labels
 from reinstate.figures.chart import Chart, Drawing, Line, Series, Trajectories
 from reinstate.figures.mazes import LEGEND, draw_trajectories
-from reinstate.figures.style import LIGHT, SCREEN, Look, readable
+from reinstate.figures.style import LIGHT, PAGE, SCREEN, Look, readable
 from reinstate.files import write_atomically
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from reinstate.figures.canvas import Figure
@@ -28,6 +29,7 @@ PANEL = (3.0, 3.0)  # of one beside others
 GUIDE: dict[str, Any] = {"color": "0.45", "linestyle": (0, (4, 3)), "zorder": 0}
 SPOTS: dict[str, Any] = {"linestyle": "none", "marker": "o", "zorder": 2.3, "markeredgewidth": 0}
 SPOT, THIN = 2.6, 0.5  # single seeds: diameter of a point, width of a line
+MOST_LINES = 4  # of a category's name
 MARKERS = {"dot": "o", "square": "s", "triangle": "^", "ring": "o", "diamond": "D", "cross": "x"}
 HOLLOW = ("ring", "diamond")
 SIZES = {"dot": 4.5, "square": 4.0, "triangle": 4.8, "ring": 6.5, "diamond": 7.5, "cross": 4.0}
@@ -104,13 +106,12 @@ def _draw(drawings: Sequence[Drawing], title: str) -> "Figure":
 
 def draw_chart(
     axes: "Axes", chart: Chart, width: float, height: float, look: Look = SCREEN
-) -> None:
-    """Draw a chart into axes of about this size, in inches."""
-    if chart.of:
+) -> list[list["Artist"]]:
+    """Draw a chart into axes of about this size, in inches; return what draws each series."""
+    if chart.of and look is not PAGE:  # the page has captions
         axes.set_title(chart.of, loc="left", fontsize=look.title)
     _draw_guides(axes, chart, (look.letter / width, look.line / height), look)
-    for index, series in enumerate(chart.series):
-        _draw_series(axes, chart, index, series, look)
+    drawn = [_draw_series(axes, chart, i, series, look) for i, series in enumerate(chart.series)]
     axes.set_xlabel(chart.x_label, fontsize=look.label)
     axes.set_ylabel(chart.y_label, fontsize=look.label)
     axes.set_ylim(chart.y_range)
@@ -118,6 +119,7 @@ def draw_chart(
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[:].set_linewidth(look.frame)
     _mark_x(axes, chart, int(width / look.letter))
+    return drawn
 
 
 def _mark_x(axes: "Axes", chart: Chart, letters: int) -> None:
@@ -136,7 +138,8 @@ def _mark_x(axes: "Axes", chart: Chart, letters: int) -> None:
     axes.set_xlim(low, high)
     if chart.categories:
         each = max(7, letters // len(chart.categories))
-        names = [fill(name, each, break_long_words=False) for name in chart.categories]
+        lines: Any = {"break_long_words": False, "max_lines": MOST_LINES, "placeholder": " …"}
+        names = [fill(name, each, **lines) for name in chart.categories]
         axes.set_xticks(range(len(names)), names)
 
 
@@ -160,19 +163,21 @@ def _draw_guides(axes: "Axes", chart: Chart, letter: tuple[float, float], look: 
         axes.axline((0, 0), slope=1, **guide_line)
 
 
-def _draw_series(axes: "Axes", chart: Chart, index: int, series: Series, look: Look) -> None:
+def _draw_series(
+    axes: "Axes", chart: Chart, index: int, series: Series, look: Look
+) -> list["Artist"]:
     colour = readable(series.colour, LIGHT)
     x = np.array(series.x, float) + chart.aside(index)
     y = np.array(series.y, float)  # None, where it is not known, becomes NaN
-    _draw_seeds(axes, chart, x, series, look)
+    drawn: list[Artist] = [*_draw_seeds(axes, chart, x, series, look)]
     known = [(a, *ends) for a, ends in zip(x, series.ci95, strict=False) if ends]
     width = look.stroke * series.width
     if known:
         places, low, high = np.array(known).T
         if chart.marked:
-            axes.vlines(places, low, high, color=colour, linewidth=0.8 * width)
+            drawn.append(axes.vlines(places, low, high, color=colour, linewidth=0.8 * width))
         else:
-            axes.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
+            drawn.append(axes.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0))
     style: dict[str, Any] = {"color": colour, "linewidth": width}
     style["linestyle"] = (0, tuple(series.dash)) if series.dash else "-"
     style["label"] = series.label if series.in_legend else "_"
@@ -183,7 +188,7 @@ def _draw_series(axes: "Axes", chart: Chart, index: int, series: Series, look: L
         y = np.where(np.isnan(y), bottom + 0.02 * (top - bottom), y) if chart.scatter else y
     if chart.marked and series.marker and not series.dash:
         style |= marker_style(chart, series, look)
-    axes.plot(x, y, **style)
+    return [*drawn, *axes.plot(x, y, **style)]
 
 
 def marker_style(chart: Chart, series: Series, look: Look) -> dict[str, Any]:
@@ -198,7 +203,9 @@ def marker_style(chart: Chart, series: Series, look: Look) -> dict[str, Any]:
     return style
 
 
-def _draw_seeds(axes: "Axes", chart: Chart, x: np.ndarray, series: Series, look: Look) -> None:
+def _draw_seeds(
+    axes: "Axes", chart: Chart, x: np.ndarray, series: Series, look: Look
+) -> Iterator["Artist"]:
     """Draw single seeds: points beside each other in categories, else thin lines."""
     style: dict[str, Any] = {"color": readable(series.colour, LIGHT), "alpha": 0.4, "label": "_"}
     for row, aside in zip(series.per_seed, chart.spread(series), strict=True):
@@ -206,7 +213,7 @@ def _draw_seeds(axes: "Axes", chart: Chart, x: np.ndarray, series: Series, look:
         lone = np.isfinite(y).sum() == 1 and len(y) > 1
         spots = {**SPOTS, "markersize": look.marker * SPOT}
         kind = spots if lone or not chart.joined else {"linewidth": look.stroke * THIN}
-        axes.plot(x + aside, y, clip_on=False, **style, **kind)
+        yield from axes.plot(x + aside, y, clip_on=False, **style, **kind)
 
 
 def _legend(figure: "Figure", width: float) -> None:

@@ -73,6 +73,7 @@ class Look:
 
 
 SCREEN = Look()
+PAGE = Look(label=8.5, tick=8.5, note=7.8, letter=0.064, line=0.14)
 # Journals ask for 6 to 8 points, and print lines from a quarter of a point.
 PAPER = Look(
     title=7,

@@ -101,6 +101,14 @@ def at_exposures(label: str, *path: str) -> Callable[[AgentResults], dict[str, f
 
 regret_columns = at_exposures("regret", "by_exposure", "regret")
 
+
+class ComposedFigure(NamedTuple):
+    """A figure of panels, composed of the results of one experiment or of several."""
+
+    experiments: tuple[str, ...]
+    draw: Callable[[Mapping[str, Results], str | None], Any]  # results, and the width that is asked
+
+
 Charts = Mapping[str, Callable[[Results], Sequence["Drawing"]]]  # file → what is drawn in it
 STANDARD_CHARTS: Charts = {
     "training-curves": later("reinstate.figures.learning:training_curves"),
@@ -144,6 +152,7 @@ class Experiment:
     columns: Callable[[AgentResults], dict[str, float]] = regret_columns  # in tables
     number: str = ".2f"  # how tables write rewards
     charts: Charts = field(default_factory=lambda: STANDARD_CHARTS)
+    figures: Mapping[str, ComposedFigure] = field(default_factory=dict)  # of `reinstate figure`
 
     def __post_init__(self) -> None:
         defaults: dict[str, Any] = {

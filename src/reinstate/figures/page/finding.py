@@ -12,7 +12,7 @@ from reinstate.errors import UserError
 from reinstate.figures.page.sources import Document, load_results, load_runs
 from reinstate.files import read_document
 from reinstate.runs.conclusions import why_apart
-from reinstate.runs.experiment import EXPERIMENTS
+from reinstate.runs.experiment import EXPERIMENTS, find_experiment
 from reinstate.runs.run import Run, open_run
 
 
@@ -46,17 +46,22 @@ def _expanded(path: Path) -> list[Path]:
     if not path.is_dir() or _is_part(path):
         return [path]
     try:
-        folders = sorted(each for each in path.iterdir() if each.is_dir() and not each.is_symlink())
+        inside = [each for each in path.iterdir() if each.is_dir() and not each.is_symlink()]
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
-    known = list(EXPERIMENTS)
-    folders.sort(key=lambda each: known.index(each.name) if each.name in known else len(known))
+    folders = sorted(inside, key=_section)
     if not (found := [each for each in folders if _is_part(each)]):
         raise UserError(
             f"{path} holds neither results.json nor a run: name a folder that reinstate reproduce"
             " or train left"
         )
     return found
+
+
+def _section(folder: Path) -> tuple[str, str]:
+    """Order folders as the paper does; those that are no experiment's come last."""
+    known = folder.name in EXPERIMENTS
+    return (find_experiment(folder.name).section if known else "~"), folder.name
 
 
 def _is_part(folder: Path) -> bool:

@@ -35,24 +35,22 @@
   // The numbers come from the chart's own table, so that both always say the same.
   function readPoints(figure, svg) {
     const [xAxis, yAxis] = [axis(svg.dataset.x), axis(svg.dataset.y)];
-    const groups = [...svg.querySelectorAll(".series")];
-    const names = [...figure.querySelectorAll("thead th[data-series]")].map((th) => th.textContent);
+    const series = [...figure.querySelectorAll("thead th[data-series]")];
     const points = [];
     for (const row of figure.querySelectorAll("tbody tr[data-x]")) {
-      [...row.querySelectorAll("td")].forEach((cell, series) => {
+      [...row.querySelectorAll("td")].forEach((cell, place) => {
         const y = parseFloat(cell.textContent);
         if (Number.isNaN(y)) return;
-        const x = Number(row.dataset.x) + Number(groups[series].dataset.aside);
+        const x = Number(row.dataset.x) + Number(series[place].dataset.aside);
         points.push({
-          series, x: xAxis(x), y: yAxis(y), name: names[series],
+          series: place, x: xAxis(x), y: yAxis(y), name: series[place].textContent,
+          colour: series[place].dataset.colour,
           at: row.querySelector("th").textContent, value: cell.textContent,
         });
       });
     }
-    return { points, groups };
+    return points;
   }
-
-  const colourOf = (group) => [...group.classList].find((name) => /^c[0-9a-f]{6}$/.test(name)) ?? "";
 
   // Beside the point if there is room, else below the picture: never over what is pointed at.
   function place(tip, plot, svg, x) {
@@ -66,14 +64,15 @@
   function enliven(figure) {
     const plot = figure.querySelector(".plot");
     const svg = plot.querySelector("svg");
-    const { points, groups } = readPoints(figure, svg);
+    const points = readPoints(figure, svg);
+    const hidden = new Set();
     const [xLabel, yLabel] = svg.dataset.labels.split("|");
     const tip = element("div", "tip", plot);
     tip.setAttribute("role", "status");
     const marks = shape("g", "", { "aria-hidden": "true" }, svg);
     let shown = null;
 
-    const visible = () => points.filter((point) => !groups[point.series].hasAttribute("hidden"));
+    const visible = () => points.filter((point) => !hidden.has(point.series));
     const level = (point) => visible().filter((other) => other.at === point.at);
 
     function hide() {
@@ -87,16 +86,15 @@
       shown = point;
       marks.replaceChildren();
       tip.replaceChildren();
-      const { height } = svg.viewBox.baseVal;
-      shape("path", "guide", { d: `M${point.x} 0V${height - 46}` }, marks);
+      shape("path", "guide", { d: `M${point.x} 0V${svg.dataset.y.split(" ")[0]}` }, marks);
       element("strong", "", tip, `${xLabel}: ${point.at}`);
       element("span", "bound", tip, yLabel);
       for (const other of level(point).sort((a, b) => a.y - b.y)) {
-        const kind = `${colourOf(groups[other.series])}${other === point ? " chosen" : ""}`;
+        const kind = `${other.colour}${other === point ? " chosen" : ""}`;
         const line = element("div", kind, tip);
         element("i", "", line);
         line.append(`${other.name}: ${other.value}`);
-        const r = other === point ? 5 : 3.5;
+        const r = other === point ? 3.6 : 2.5;
         shape("circle", `cursor ${kind}`, { cx: other.x, cy: other.y, r }, marks);
       }
       place(tip, plot, svg, point.x);
@@ -141,16 +139,18 @@
       show(neighbour(event.key));
     }
 
-    function toggle(entry, group) {
+    function toggle(entry, place) {
       const on = entry.getAttribute("aria-pressed") !== "true";
       entry.setAttribute("aria-pressed", String(on));
-      for (const each of svg.querySelectorAll(`[data-series="${group.dataset.series}"]`)) each.toggleAttribute("hidden", !on);
+      if (on) hidden.delete(place);
+      else hidden.add(place);
+      for (const each of svg.querySelectorAll(`[data-series="${place}"]`)) each.toggleAttribute("hidden", !on);
       hide();
     }
 
     for (const entry of figure.querySelectorAll(".legend li")) {
       const content = [...entry.childNodes];
-      const switched = button("", entry, () => toggle(switched, groups[entry.dataset.series]));
+      const switched = button("", entry, () => toggle(switched, Number(entry.dataset.series)));
       switched.setAttribute("aria-pressed", "true");
       switched.append(...content);
     }
@@ -223,72 +223,6 @@
     watch();
   }
 
-  // Panels side by side or one of them, large; a state that is pointed at is found in all of them.
-  function explore(figure) {
-    const panes = [...figure.querySelectorAll(".pane")];
-    const controls = element("div", "controls", figure);
-    figure.insertBefore(controls, figure.querySelector(".panes"));
-    controls.setAttribute("role", "group");
-    controls.setAttribute("aria-label", "Exposures shown");
-
-    function choose(pressed, pane) {
-      for (const each of controls.querySelectorAll("button")) each.setAttribute("aria-pressed", String(each === pressed));
-      figure.toggleAttribute("data-shown", pane !== null);
-      for (const each of panes) each.classList.toggle("shown", each === pane);
-    }
-
-    function offer(text, pane) {
-      const made = button(text, controls, () => choose(made, pane));
-      return made;
-    }
-
-    const together = offer("side by side", null);
-    for (const pane of panes) offer(pane.querySelector("strong").textContent, pane);
-    choose(together, null);
-
-    function clear() {
-      for (const dot of figure.querySelectorAll(".found")) dot.classList.remove("found");
-      for (const tip of figure.querySelectorAll(".tip")) tip.replaceChildren();
-    }
-
-    function tell(pane, dot) {
-      clear();
-      for (const each of figure.querySelectorAll(`[data-context="${dot.dataset.context}"]`)) each.classList.add("found");
-      const [plot, svg, tip] = [".pane-plot", "svg", ".tip"].map((name) => pane.querySelector(name));
-      element("strong", "", tip, `${pane.dataset.told} ${dot.parentNode.dataset.label}`);
-      element("span", "", tip, `context ${dot.dataset.context}, ${pane.querySelector("strong").textContent}`);
-      place(tip, plot, svg, dot.cx.baseVal.value);
-    }
-
-    function follow(event, pane, dots) {
-      const box = pane.querySelector("svg").getBoundingClientRect();
-      const scale = pane.querySelector("svg").viewBox.baseVal.width / box.width;
-      const [x, y] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
-      const far = (dot) => (dot.cx.baseVal.value - x) ** 2 + (dot.cy.baseVal.value - y) ** 2;
-      tell(pane, dots.reduce((best, dot) => (far(dot) < far(best) ? dot : best)));
-    }
-
-    for (const pane of panes) {
-      const plot = pane.querySelector(".pane-plot");
-      const dots = [...pane.querySelectorAll("circle")].sort((a, b) => a.dataset.context - b.dataset.context);
-      let at = -1;
-      element("div", "tip", plot).setAttribute("role", "status");
-      plot.tabIndex = 0;
-      plot.setAttribute("role", "group");
-      plot.setAttribute("aria-label", `States ${pane.querySelector("strong").textContent}: arrow keys go from context to context`);
-      for (const kind of ["pointermove", "pointerdown"]) plot.addEventListener(kind, (event) => follow(event, pane, dots));
-      plot.addEventListener("pointerleave", clear);
-      plot.addEventListener("blur", clear);
-      plot.addEventListener("keydown", (event) => {
-        if (event.key === "Escape") return clear();
-        if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
-        event.preventDefault();
-        at = Math.min(dots.length - 1, Math.max(0, at + (event.key === "ArrowRight" ? 1 : -1)));
-        tell(pane, dots[at]);
-      });
-    }
-  }
-
   // The address …#selftest makes the page try itself, for a browser that nobody watches.
   function tryChart(figure) {
     const plot = figure.querySelector(".plot");
@@ -333,27 +267,10 @@
     return { id: figure.id, works: paused && start !== end && scrub(0) === start, said };
   }
 
-  function tryMap(figure) {
-    const [pane, other] = figure.querySelectorAll(".pane");
-    const plot = pane.querySelector(".pane-plot");
-    plot.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));
-    const first = [...plot.querySelector(".tip").children].map((line) => line.textContent).join("\n");
-    const found = figure.querySelectorAll(".found").length;
-    plot.dispatchEvent(new PointerEvent("pointerleave"));
-    const left = figure.querySelectorAll(".found").length === 0 && plot.querySelector(".tip").textContent === "";
-    const buttons = figure.querySelectorAll(".controls button");
-    buttons[1].click();
-    const alone = getComputedStyle(other).display === "none" && getComputedStyle(pane).display !== "none";
-    buttons[0].click();
-    return { id: figure.id, works: alone && left && getComputedStyle(other).display !== "none", first, found };
-  }
-
   const charts = [...document.querySelectorAll("figure.chart")];
   const replays = [...document.querySelectorAll("figure.replay")];
-  const maps = [...document.querySelectorAll("figure.map")];
   charts.forEach(enliven);
   replays.forEach(direct);
-  maps.forEach(explore);
   addEventListener("beforeprint", () => {
     for (const details of document.querySelectorAll("details.printed:not([open])")) {
       details.open = true;
@@ -369,6 +286,6 @@
   if (location.hash === "#selftest") {
     const report = element("pre", "", document.body);
     report.id = "selftest";
-    report.textContent = JSON.stringify([...charts.map(tryChart), ...replays.map(tryReplay), ...maps.map(tryMap)]);
+    report.textContent = JSON.stringify([...charts.map(tryChart), ...replays.map(tryReplay)]);
   }
 })();

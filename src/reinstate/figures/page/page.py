@@ -8,18 +8,16 @@ from string import Template
 
 from reinstate.figures.chart import Chart, Drawing
 from reinstate.figures.markup import Markup, joined, tag
+from reinstate.figures.page.charts import figure, map_figure, style_of, ways_figure
 from reinstate.figures.page.claims import Names, claims
 from reinstate.figures.page.finding import load
 from reinstate.figures.page.frame import framed, part, require_report
-from reinstate.figures.page.memory import colours_of, map_figure
 from reinstate.figures.page.overview import by_size, cards, worth
 from reinstate.figures.page.play import play_script, play_section, play_style
 from reinstate.figures.page.scores import notes, origins, scores
 from reinstate.figures.page.sources import Document
-from reinstate.figures.page.ways import small_ways
 from reinstate.figures.replay_svg import animated_ways
 from reinstate.figures.style import shown_agents
-from reinstate.figures.svg import figure, style_of
 from reinstate.files import write_atomically
 from reinstate.runs.conclusions import as_one_family
 from reinstate.tasks.water_maze import WaterMaze
@@ -113,8 +111,6 @@ def charts_of(document: Document) -> dict[str, list[Drawing]]:
 def figures_of(name: str, charts: dict[str, list[Drawing]], document: Document) -> Figures:
     """Draw charts and the memory map, with identifiers that start with `name`."""
     numbers, mazes = count(1), count(1)
-    # In a style sheet a name is more than text: letters and digits are left of it.
-    plain = re.sub("[^a-zA-Z0-9]+", "-", f"replay-{name}")
     groups: Figures = {}
     for heading, group in charts.items():
         drawn: list[Markup | None] = []
@@ -123,8 +119,8 @@ def figures_of(name: str, charts: dict[str, list[Drawing]], document: Document) 
                 drawn.append(figure(each, f"{name}-chart-{next(numbers)}"))
             else:
                 place = next(mazes)
-                drawn.append(animated_ways(each, f"{plain}-{place}"))
-                drawn.append(small_ways(each, f"{name}-ways-{place}"))
+                drawn.append(animated_ways(each, f"replay-{name}-{place}"))
+                drawn.append(ways_figure(each, f"{name}-ways-{place}"))
         groups[heading] = [each for each in drawn if each is not None]
     if document.memory and (found := map_figure(document.memory, f"{name}-map")):
         groups.setdefault(MEMORY, []).append(found)
@@ -180,14 +176,16 @@ def _groups(groups: Figures) -> Iterator[Markup]:
 def _colours(documents: Sequence[Document], charts: Sequence[dict[str, list[Drawing]]]) -> set[str]:
     drawn = [c for groups in charts for group in groups.values() for c in group]
     found = {series.colour for c in drawn if isinstance(c, Chart) for series in c.series}
-    found |= {colour for d in documents if d.memory for colour in colours_of(d.memory).values()}
     return found | {agent.colour for d in documents for agent in shown_agents(d.results)}
 
 
 def _identifiers(names: Sequence[str]) -> list[str]:
-    """Make names unique within the page: a second water-maze is water-maze-2."""
+    """Make names unique within the page: a second water-maze is water-maze-2.
+
+    Style sheets and pictures refer to them: letters and digits are left of names.
+    """
     found: list[str] = []
-    for name in names:
+    for name in (re.sub("[^a-zA-Z0-9]+", "-", name) for name in names):
         count = 1 + sum(other == name or other.startswith(f"{name}-") for other in found)
         found.append(name if count == 1 else f"{name}-{count}")
     return found

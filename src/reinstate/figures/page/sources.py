@@ -33,7 +33,7 @@ from reinstate.settings import differences, to_dict
 FACTS = ("date", "preset", "command", "version", "commit", "jax", "device", "seconds")
 
 MAP = "memory-map.json"
-MAPPED = "hold a memory map", "remove it, or make it again with reinstate memory-map"
+MAPPED = "hold a memory map", "remove it, or make it again with reinstate figure memory-map"
 
 
 class Origin(NamedTuple):
