@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,73 +23,41 @@ from tiny import OPTIONS, TINY, contents, trained_run
         ("xyz", "unknown verb 'xyz': known: reproduce, report, figure"),
         ("--jsn", "unknown verb '--jsn'"),
         ("--version extra", "unknown verb '--version'"),
-        (
-            "--tyro-write-completion",
-            "use reinstate --tyro-write-completion SHELL FILE, with one",
-        ),
         ("--tyro-print-completion ksh", "SHELL, with one of bash, zsh, fish, tcsh"),
         ("train", "train needs an experiment first: reinstate train … (known: barcode-bandits, "),
         ("reproduce --seeds 2", "reproduce needs an experiment first"),
         ("evaluate", "evaluate needs RUN first (see reinstate evaluate --help)"),
-        ("evaluate --json", "evaluate needs RUN first"),
         ("evaluate a b", "Unrecognized options: b (see reinstate evaluate --help)"),
         ("evaluate nowhere", "nowhere holds no run: it has no config.json"),
-        ("evaluate .", ". holds no run"),
         ("list --jsn", "unknown option --jsn: did you mean --json? (see reinstate list --h"),
         ("train barcode-bandit", "unknown experiment 'barcode-bandit': did you mean barcode-bandi"),
-        ("train zzz", "unknown experiment 'zzz': known: barcode-bandits"),
         ("train barcode-bandits --set memory-kind=dn", "unknown memory 'dn': did you mean dnd?"),
         ("train barcode-bandits --track tensorbord", "unknown sink 'tensorbord': did you mean ten"),
         ("train barcode-bandits --agent epl2r", "unknown agent 'epl2r': did you mean epl2rl?"),
         ("train barcode-bandits --agent", "Missing value for argument '--agent'"),
         ("train barcode-bandits --preset quikc", "unknown preset 'quikc': did you mean quick?"),
-        ("train barcode-bandits --preset=papr", "unknown preset 'papr': did you mean paper?"),
-        ("reproduce barcode-bandits --preset qick", "unknown preset 'qick': did you mean quick?"),
         ("reproduce barcode-bandits --agents l2rl nobody", "unknown agent 'nobody'"),
         ("reproduce barcode-bandits --agents", "--agents needs at least one name"),
-        ("train barcode-bandits extra", "Unrecognized options: extra"),
         ("train barcode-bandits --memory.k 2", "--memory.k: did you mean --set memory.k?"),
         ("train barcode-bandits --set memory.kk=2", "'memory.kk': did you mean memory.k?"),
         ("train barcode-bandits --set memory.k=2,3", "settings.memory.k: Expected int, got array"),
         ("train barcode-bandits --set memory.k", "--set takes each name once, as in learner."),
         ("train barcode-bandits --epochs 3", "--epochs: did you mean --learner.epochs?"),
         ("train barcode-bandits --agent gru", "unknown agent 'gru': did you mean gru-epoch?"),
-        ("train barcode-bandits --task.num-arm 3", "did you mean --task.num-arms?"),
-        (
-            "train barcode-bandits --task.num-arms three",
-            "(see reinstate train barcode-bandits --help)",
-        ),
         ("train barcode-bandits --task.num-arms 2.5", "--task.num-arms"),
-        ("train barcode-bandits --task.num-arms", "Missing value for argument '--task.num-arms'"),
         ("train barcode-bandits --task.process bog", "Expected one of ('bag', 'urn')"),
         ("optimum", "optimum needs an experiment first: reinstate optimum … (known: barcode-ban"),
-        ("optimum water-mase", "unknown experiment 'water-mase': did you mean water-maze?"),
-        ("optimum water-maze --task.hight 3", "did you mean --task.height?"),
-        (
-            "optimum two-step --task.p-common 1.3",
-            "p_common must be a probability between 0 and 1, not 1.3",
-        ),
         ("watch", "watch needs EXPERIMENT first (see reinstate watch --help)"),
-        ("watch water-mze x", "unknown experiment 'water-mze': did you mean water-maze?"),
         ("watch barcode-bandits --svg x.svg", "--svg is for water-maze: leave it out"),
         ("watch barcode-bandits water-maze/l2rl", "is a run of water-maze: reinstate watch water-"),
         (
             "watch water-maze water-maze/lrl",
             "unknown run 'water-maze/lrl': did you mean water-maze",
         ),
-        (
-            "evaluate water-maze/epl2r",
-            "unknown run 'water-maze/epl2r': did you mean water-maze/epl",
-        ),
-        ("watch water-maze nowhere", "nowhere holds no run"),
         ("watch water-maze nowhere --speed 0", "speed must be positive, not 0"),
-        ("train water-maze --task.height 3 --task.width 3", "9 cells cannot give 10 contexts"),
         # Settings that cannot work
         ("train barcode-bandits --task.barcode-length 3", "raise barcode_length to 4 or more"),
-        ("reproduce barcode-bandits --task.num-arms 11", "10 contexts are too few for 11 arms"),
         ("train barcode-bandits --set memory.k=101", "k = 101 neighbours need as many slots"),
-        ("train barcode-bandits --learner.lanes 0", "lanes must be positive, not 0"),
-        ("train barcode-bandits --learner.episodes-per-update 7", "must divide the epoch's 100"),
         ("train barcode-bandits --set evaluation.seed=1", "evaluation.seed 1 is a training seed"),
         ("train barcode-bandits --checkpoint-every 0", "checkpoint_every must be positive, not 0"),
     ],
@@ -98,15 +65,6 @@ from tiny import OPTIONS, TINY, contents, trained_run
 def test_a_mistake_is_one_line(command: Command, tmp_path: Path, line: str, message: str) -> None:
     assert_refused(command(line), message)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("columns", ["30", "200"])
-def test_a_mistake_is_one_line_in_any_terminal(
-    command: Command, monkeypatch: pytest.MonkeyPatch, columns: str
-) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    said = command("train barcode-bandits --learner.lane 3")
-    assert_refused(said, "unknown option --learner.lane: did you mean --learner.lanes?")
 
 
 @pytest.mark.parametrize("verb", ["train", "reproduce"])
@@ -134,8 +92,10 @@ def test_resume_with_other_settings(command: Command, tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
-@pytest.mark.parametrize("verb", ["train", "reproduce"])
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS])
+@pytest.mark.parametrize(
+    ("verb", "number"),
+    [("train", errno.ENOSPC), ("reproduce", errno.ENOSPC), ("train", errno.EROFS)],
+)
 def test_a_disk_that_cannot_be_written(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, number: int
 ) -> None:
@@ -148,28 +108,9 @@ def test_a_disk_that_cannot_be_written(
     assert contents(tmp_path) == {}
 
 
-def test_a_folder_that_cannot_be_read(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied", "x")
-
-    monkeypatch.setattr(Path, "exists", refuse)
-    said = command(f"train barcode-bandits --out x {OPTIONS}")
-    assert_refused(said, "Permission denied: 'x'")
-
-
-def truncate(path: Path) -> None:
+def test_a_spoilt_checkpoint(command: Command, tmp_path: Path) -> None:
+    path = trained_run(tmp_path / "x").path / "checkpoints" / "epoch-00004.safetensors"
     path.write_bytes(path.read_bytes()[:100])
-
-
-def make_foreign(path: Path) -> None:
-    path.write_bytes(b"PK\x03\x04 a zip, or whatever")
-
-
-@pytest.mark.parametrize("spoil", [truncate, make_foreign])
-def test_a_spoilt_checkpoint(
-    command: Command, tmp_path: Path, spoil: Callable[[Path], None]
-) -> None:
-    spoil(trained_run(tmp_path / "x").path / "checkpoints" / "epoch-00004.safetensors")
     before = contents(tmp_path)
     message = "x/checkpoints/epoch-00004.safetensors cannot be read"
     assert_refused(command("evaluate x"), message)
@@ -191,11 +132,7 @@ def rewrite_config(run: Run, **changes: Any) -> None:
     [
         ({"agent": "l2rl"}, "is of another agent or other settings"),
         ({"agent": "l2r"}, "unknown agent 'l2r': did you mean l2rl?"),
-        ({"agent": None}, "unknown agent 'None'"),
-        ({"experiment": "chess"}, "unknown experiment 'chess'"),
-        ({"settings": {}}, "settings: Object missing required field task"),
         ({"settings": {**to_dict(TINY), "seeds": "2"}}, "settings.seeds: Expected int, got str"),
-        ({"settings": {**to_dict(TINY), "seeds": 3}}, "is of another agent or other settings"),
     ],
 )
 def test_evaluate_a_run_of_something_else(
@@ -211,10 +148,8 @@ def test_evaluate_a_run_of_something_else(
     ("flags", "message"),
     [
         ("--seed 0", "evaluation.seed 0 is a training seed"),
-        ("--epochs 0", "epochs must be positive, not 0"),
         ("--epoch 5", "did you mean --epochs?"),
         ("--checkpoint nowhere", "nowhere is no file: name a checkpoint of the run"),
-        ("--checkpoint x", "x is no file: name a checkpoint of the run"),
         ("--record x/config.json", "x/config.json exists: choose another --record"),
     ],
 )
@@ -245,3 +180,20 @@ def test_peek() -> None:
     assert peek(["--x", "--agent=b"], "--agent", "a") == "b"
     assert peek(["--agent", "b", "--agent", "c"], "--agent", "a") == "c"
     assert peek(["--agents", "b"], "--agent", "a") == "a"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(MemoryError("20 TB"), 2), (RecursionError(), None), (ValueError(), None)]
+)
+def test_only_running_out_of_memory_is_no_traceback(
+    command: Command, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int | None
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("reinstate.runs.size.require_room", fail)
+    if code is None:  # a mistake of ours must be seen
+        with pytest.raises(type(error)):
+            command("train barcode-bandits")
+    else:
+        assert_refused(command("train barcode-bandits"), "out of memory (20 TB): lower --seeds")

@@ -1,48 +1,36 @@
-"""What is printed in a terminal, and in a pipe."""
+"""What is printed in a terminal and in a pipe; names are text, whatever Rich makes of them."""
 
-import json
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reinstate.cli.tables import print_alarms, print_checks
-from reinstate.files import write_document
-from spoken import Command
+from reinstate import registry
+from reinstate.analysis.verdicts import VERDICTS
+from reinstate.cli.tables import print_agents, print_alarms, print_checks, print_table, say
+from reinstate.errors import LONGEST, printable
+from reinstate.runs.progress import Reporter
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
+from spoken import Command, assert_refused
 from tiny import OPTIONS, reproduced
 
-
-@pytest.mark.parametrize("columns", [60, 80, 100])
-def test_a_terminal_wraps_between_words(
-    command: Command, monkeypatch: pytest.MonkeyPatch, columns: int
-) -> None:
-    plain = command("list").out
-    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes this for a terminal
-    monkeypatch.setenv("COLUMNS", str(columns))
-    shown = command("list").out
-    rows = shown.splitlines()
-    assert max(map(len, rows)) <= columns
-    assert shown.split() == plain.split()
-    assert any(row.startswith(" " * 25) for row in rows)  # a hanging indent
+HOSTILE = (
+    *("a[/b]c", "[red]a[/red]", "[link=https://example.org]a[/link]", "a:smile:b", "日本 γ é"),
+    *("a\x1b[31mb", "\x1b]0;owned\x07", "a\nreinstate: b", "harmless\rharmful"),
+    *("a\u202egpj.exe", "a\udcffb", "a\u200b\u2028b"),
+)
 
 
 def made_check(verdict: str, claim: str = "it is more", **changes: Any) -> Any:
-    row = {
-        "claim": claim,
-        "value": 1.5,
-        "ci95": [1.25, 1.75],
-        "region": [1.0, None],
-        "bound": "at least 1.000",
-        "seeds": 10,
-        "p": 0.0123,
-        "p_holm": 0.0246,
-        "verdict": verdict,
-        "section": "4.1",
-        "paper": "they say so",
-        "tried": "",
-    }
-    return row | changes
+    row = {"claim": claim, "verdict": verdict, "value": 1.5, "ci95": [1.25, 1.75]}
+    row |= {"bound": "at least 1.000", "p": 0.0123, "p_holm": 0.0246}
+    return row | {"section": "4.1", "paper": "they say so"} | changes
 
 
 @pytest.fixture
@@ -52,8 +40,12 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def without_colours(text: str) -> list[str]:
-    return re.sub("\033.*?m", "", text).splitlines()
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_wraps_between_words(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = command("list").out
+    assert max(map(len, shown.splitlines())) <= 80
+    monkeypatch.delenv("FORCE_COLOR")
+    assert shown.split() == command("list").out.split()
 
 
 def test_claims_in_a_pipe_are_one_line_each(capfd: pytest.CaptureFixture[str]) -> None:
@@ -66,6 +58,7 @@ def test_claims_in_a_pipe_are_one_line_each(capfd: pytest.CaptureFixture[str]) -
             made_check("undecided", "alone", ci95=None, p=1.0, p_holm=1.0, section="4.2"),
         ]
     )
+    print_alarms(["l2rl earns too much"])
     value = "1.500 [1.250, 1.750], claimed at least 1.000"
     assert capfd.readouterr().out.splitlines() == [
         "the paper, section 4.1",
@@ -76,74 +69,94 @@ def test_claims_in_a_pipe_are_one_line_each(capfd: pytest.CaptureFixture[str]) -
         " after Holm p = 1",
         "our own claims",
         f"undecided: ours: {value}; p = .012",
+        "ALARM: l2rl earns too much",
     ]
-    print_checks([])
-    assert capfd.readouterr().out == ""
 
 
 @pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize(
-    ("verdict", "colour"), [("supported", "32"), ("contradicted", "1;31"), ("undecided", "33")]
-)
-def test_verdicts_are_coloured_and_whole(
-    capfd: pytest.CaptureFixture[str], verdict: str, colour: str
-) -> None:
-    print_checks([made_check(verdict, "c" * 70)])
-    heading, *rows = (shown := capfd.readouterr().out).splitlines()
-    assert heading == "the paper, section 4.1"
-    assert rows[0].startswith(f"\033[{colour}m{verdict}\033[0m:")
-    assert shown.count("\033[") == 2  # nothing else is coloured
-    assert shown.count("1.500 [1.250, 1.750]") == 1  # never broken
-    assert max(map(len, without_colours(shown))) <= 80
-    assert all(row.startswith(" " * 7) for row in rows[1:])
-    print_checks([made_check(verdict, "c" * 120)])
-    assert "c" * 120 in capfd.readouterr().out  # nor is a word that is too long
-
-
-@pytest.mark.usefixtures("terminal")
-def test_a_verdict_within_a_claim_is_not_coloured(capfd: pytest.CaptureFixture[str]) -> None:
-    print_checks([made_check("undecided", "what is supported: nothing")])
-    assert "\033[32m" not in capfd.readouterr().out
-
-
-@pytest.mark.usefixtures("terminal")
-def test_without_colours(
+def test_verdicts_and_alarms_alone_are_coloured(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    colours = {"supported": "32", "contradicted": "1;31", "undecided": "33"}
+    for verdict, colour in colours.items():
+        print_checks([made_check(verdict, "what is supported: nothing")])
+        shown = capfd.readouterr().out
+        assert f"\033[{colour}m{verdict}\033[0m: what" in shown and shown.count("\033[") == 2
+    print_alarms(["!"])
+    assert capfd.readouterr().out == "\033[1;31mALARM\033[0m: !\n"
     monkeypatch.setenv("NO_COLOR", "1")
     print_checks([made_check("contradicted")])
     assert "\033[3" not in capfd.readouterr().out
 
 
-@pytest.mark.usefixtures("terminal")
-def test_alarms_stand_out(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alarm = "l2rl earns 7.4, 19.1 standard errors above the best that is possible: " * 2
-    print_alarms([alarm, "another"])
-    shown = capfd.readouterr().out
-    assert shown.count("\033[1;31mALARM\033[0m: ") == 2
-    first, *hanging, second = without_colours(shown)
-    assert first.startswith("ALARM: l2rl earns 7.4") and second == "ALARM: another"
-    assert hanging and all(row.startswith(" " * 7) and len(row) <= 80 for row in hanging)
-    for name in ("FORCE_COLOR", "COLUMNS"):
-        monkeypatch.delenv(name)
-    print_alarms([alarm])
-    assert capfd.readouterr().out == f"ALARM: {alarm}\n"
-    print_alarms([])
-    assert capfd.readouterr().out == ""
-
-
-def test_reproduce_ends_with_verdicts_alarms_and_counts(command: Command, tmp_path: Path) -> None:
+def test_reproduce_ends_with_verdicts_and_counts(command: Command, tmp_path: Path) -> None:
     """Of results that are there already: nothing is trained."""
-    path = reproduced(tmp_path / "x") / "results.json"
-    checks = [made_check("supported"), made_check("undecided"), made_check("supported", paper="")]
-    write_document(path, json.loads(path.read_text()) | {"checks": checks, "alarms": ["!"]})
+    reproduced(tmp_path / "x")
     said = command(f"reproduce barcode-bandits --agents epl2rl l2rl --resume --out x {OPTIONS}")
     assert said.code == 0, said.err
-    *_, third, alarm, counts, where, after = said.out.splitlines()
-    assert third.startswith("supported: it is more: ") and alarm == "ALARM: !"
-    assert counts == "1 of 2 claims of the paper supported, 1 undecided"
+    *_, counts, where, after = said.out.splitlines()
+    assert re.search(rf"^({'|'.join(VERDICTS)}): \S", said.out, re.MULTILINE)
+    assert re.match(r"\d of \d claims of the paper supported", counts)
     assert where.endswith(" s; results.json and training-curves.png are in x")
     assert after == "next: open x/report.html in a browser"
-    assert "Alarm: !." in (tmp_path / "x" / "report.html").read_text()
+
+
+def agents(name: str) -> None:
+    reward: Any = {"mean": 1.0, "ci95": [0.0, 2.0], "per_seed": [1.0]}
+    experiment = replace(BARCODE_BANDITS, columns=lambda agent: {name: 1.0})
+    print_agents(experiment, {name: {"reward": reward}})
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        *(say, agents, Reporter().note, lambda name: print_alarms([name])),
+        lambda name: print_table(name, [name], [name], [[name, name]]),
+        lambda name: print_checks([made_check("undecided", name, section=name)]),
+    ],
+)
+def test_a_name_is_text(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    act: Callable[[str], None],
+) -> None:
+    for values in ({}, {"FORCE_COLOR": "1", "COLUMNS": "200", "TERM": "xterm"}):
+        for variable, value in values.items():
+            monkeypatch.setenv(variable, value)
+        for name in HOSTILE:
+            act(name)
+            said = capfd.readouterr()
+            shown = re.sub(r"\x1b\[[\d;]*m", "", said.out + said.err)  # our own colours
+            assert bare(printable(name)) in bare(shown)
+            assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u200b\u202e]", shown)
+
+
+def bare(text: str) -> str:
+    """A text without spaces: lines are wrapped, and names in tables padded."""
+    return re.sub(r"\s+", "", text)
+
+
+def test_what_is_typed_comes_back_as_bounded_text(command: Command) -> None:
+    for word in ("x" * 100_000, *HOSTILE[:3], "\x1b[2J", "\udcff", "\u202e"):
+        for line in (word, f"train {word}", f"train barcode-bandits --agent {word}"):
+            said = command(line)
+            assert_refused(said, "unknown ")
+            assert len(said.err) < LONGEST + 100
+            assert said.err.removesuffix("\n").isprintable()
+
+
+def test_experiments_of_others_are_listed_as_text(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = replace(BARCODE_BANDITS, summary="[/b]\x1b[2J\nexperiments", title="[red]")
+    monkeypatch.setitem(registry._registered["experiment"], "other", other)
+    for line in ("list", "train --help"):
+        said = command(line)
+        assert said.code == 0 and "[/b]\\x1b[2J" in said.out and "\x1b[2J" not in said.out
+
+
+def test_a_terminal_that_lacks_our_symbols_gets_others() -> None:
+    words = [sys.executable, "-m", "reinstate", "train", "barcode-bandits", "--help"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    said = subprocess.run(words, capture_output=True, env=env)
+    assert said.returncode == 0 and b"--task.num-arms INT" in said.stdout, said.stderr

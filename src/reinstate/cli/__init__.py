@@ -12,7 +12,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NoReturn
 
 from reinstate.errors import UserError, nearest, one_line, out_of_memory
@@ -39,6 +38,7 @@ GROUPS = {  # verbs; each is a class in the module of its name, imported when it
     "drawings": {"pretrain": "train the embedder of Omniglot's drawings"},
 }
 VERBS = {verb: text for group in GROUPS.values() for verb, text in group.items()}
+COMPLETION = "--tyro-print-completion"
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 HELP = """\
 usage: reinstate VERB …
@@ -57,7 +57,7 @@ explains them all. `reinstate VERB --help` explains a verb, and
 
 Your shell can complete verbs, experiments and options (bash, zsh, fish, tcsh):
 
-  reinstate --tyro-write-completion bash FILE && source FILE
+  reinstate --tyro-print-completion bash > FILE && source FILE
 """
 
 
@@ -114,8 +114,8 @@ def parse(arguments: list[str]) -> Any:
     if verb in ("-h", "--help", "help"):
         _print_help()
         raise SystemExit(0)
-    if verb in ("--tyro-write-completion", "--tyro-print-completion"):
-        _complete(verb, rest)
+    if verb == COMPLETION:
+        _complete(" ".join(rest))
     if verb not in VERBS:
         raise UserError(nearest("verb", verb, VERBS))
     from reinstate.cli.parsing import parse_verb
@@ -137,19 +137,13 @@ def _version() -> str:
     return version("reinstate")
 
 
-def _complete(verb: str, rest: list[str]) -> NoReturn:
-    """Print or write a script that completes commands in a shell, and stop."""
+def _complete(shell: str) -> NoReturn:
+    """Print a script that completes commands in a shell, and stop."""
     from reinstate.cli.parsing import completion
-    from reinstate.files import write_atomically
 
-    usage = "SHELL FILE" if "write" in verb else "SHELL"
-    if len(rest) != len(usage.split()) or rest[0] not in SHELLS:
-        raise UserError(f"use reinstate {verb} {usage}, with one of {', '.join(SHELLS)}")
-    script = completion(rest[0], {name: _options(name) for name in VERBS})
-    if "write" in verb:
-        write_atomically(Path(rest[1]), script.encode())
-    else:
-        print(script, end="")
+    if shell not in SHELLS:
+        raise UserError(f"use reinstate {COMPLETION} SHELL, with one of {', '.join(SHELLS)}")
+    print(completion(shell, {name: _options(name) for name in VERBS}), end="")
     raise SystemExit(0)
 
 

@@ -34,7 +34,7 @@ class List(Verb):
             say(kind)
             for name, entry in entries.items():
                 origin = f"; from {packages[name]}" if name in packages else ""
-                say(f"  {name:{WIDTH}} {_line(entry)}{origin}", hang=WIDTH + 3)
+                say(f"  {name:{WIDTH}} {_line(entry)}{origin}")
         say("next: reinstate train EXPERIMENT --help  # what can be set")
 
 

@@ -12,6 +12,7 @@ from reinstate.runs.experiment import find_experiment
 from reinstate.settings import to_dict
 
 T = TypeVar("T")
+WIDTH = 32  # of the names' column
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +42,8 @@ class Optimum(OnTask, Generic[T]):
         if "bounds" in values:
             say("Too large to solve exactly: these are bounds, except where it says exact.")
             values = {_bound(label): value for label, value in values["bounds"].items()}
-        width = max(map(len, values)) + 1
         for label, value in values.items():
-            say(f"{label.replace('_', ' '):{width}} {as_text(value)}", hang=width + 1)
+            say(f"{label.replace('_', ' '):{WIDTH}} {as_text(value)}")
         say_next(["reinstate", "reproduce", self.name], "train agents and compare")
 
     @classmethod

@@ -6,13 +6,12 @@ Help must come fast: nothing in here may import JAX.
 import argparse
 import ast
 import contextlib
-import difflib
 import io
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
 from inspect import getdoc, getsource
 from typing import Annotated, Any, ClassVar, Union
@@ -22,9 +21,7 @@ from tyro.conf import FlagCreatePairsOff, arg
 
 from reinstate.errors import UserError, one_line
 
-_PIECES = re.compile(r"\[[^]]*\]|(?:\bp )?(?:[<>]=?|=) [-\d.]+")  # [0.1, 0.2], p < .001
-_ANSI = re.compile(r"\033\[[\d;]*m")
-_FLAG = re.compile(r"│ (--[a-z][\w.-]*)")  # in tyro's help
+_BOX = re.compile(r"(\033\[[\d;]*m)*[╭│╰]")
 
 Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]
 
@@ -102,7 +99,8 @@ def run_tyro(kind: Any, arguments: list[str], prog: str, default: Any = None) ->
                 rows = (f"  {name}\n      {text}" for name, text in more.items())
                 print(folded("\n".join(["", "settings that --set changes:", *rows])))
             raise
-    raise UserError(_one_line(errors.getvalue(), kind, prog, default))
+    names = [row.partition("=")[0] for row in _more(default, [])]
+    raise UserError(_one_line(errors.getvalue(), prog, names))
 
 
 class _Page(io.StringIO):
@@ -115,60 +113,37 @@ class _Page(io.StringIO):
 
 
 def folded(text: str, hang: int = 6) -> str:
-    """Wrap the lines that are wider than the terminal, and drop repeated blank ones."""
-    width, lines = shutil.get_terminal_size().columns, []
+    """Wrap the lines that are wider than the terminal, between words only; boxes fit already."""
+    wrapper = textwrap.TextWrapper(shutil.get_terminal_size().columns, break_long_words=False)
+    wrapper.break_on_hyphens, lines = False, []
     for line in re.sub(r"\n{3,}", "\n\n", text).splitlines():
-        plain, indent = _ANSI.sub("", line), hang if line.startswith(" ") else 0
-        fits = len(plain) <= width or plain.startswith(("╭", "│", "╰"))
-        lines += [line] if fits else wrap(plain, width, indent)
+        wrapper.subsequent_indent = " " * hang if line.startswith(" ") else ""
+        lines += [line] if not line.strip() or _BOX.match(line) else wrapper.wrap(line)
     return "\n".join(lines)
-
-
-def wrap(line: str, width: int, hang: int) -> list[str]:
-    """Break a line between words only; intervals and comparisons stay in one piece."""
-    whole = _PIECES.sub(lambda found: found[0].replace(" ", "\0"), line)
-    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
-    wrapper.subsequent_indent = " " * hang
-    return [piece.replace("\0", " ") for piece in wrapper.wrap(whole)]
 
 
 def _more(default: Any, arguments: list[str]) -> Mapping[str, str]:
     return default.more(arguments) if isinstance(default, Worded) else {}
 
 
-def _one_line(box: str, kind: Any, prog: str, default: Any) -> str:
-    """Return the message in one of tyro's error boxes, and the option that was probably meant."""
+def _one_line(box: str, prog: str, more: Iterable[str]) -> str:
+    """Return the message in one of tyro's error boxes, and the option that was probably meant.
+
+    `more` are the settings that --set changes, of which tyro does not know.
+    """
     lines = [re.sub(r"^[│╭╰] ?| *[│╮╯]$", "", line) for line in box.splitlines()]
-    whole = re.split(r"(?m)^─+$", "\n".join(lines[1:-1]))[0]
+    whole, *hints = re.split(r"(?m)^─+$", "\n".join(lines[1:-1]))
     message = " ".join(whole.partition("\n\n")[0].split())
     if wrong := re.match(r"Unrecognized options: (--[^\s,=]+)", message):
-        more = [f"--set {row.partition('=')[0]}" for row in _more(default, [])]
-        if meant := meant_option(wrong[1], [*_options_of(kind, prog, default), *more]):
-            message = f"unknown option {wrong[1]}: did you mean {meant}?"
+        end = wrong[1].lstrip("-").split(".")[-1].replace("_", "-")
+        meant = re.findall(r"^\s+(--[\w.-]+)", "".join(hints), re.MULTILINE)
+        meant += [f"--set {name}" for name in more if name.split(".")[-1] == end]
+        if meant:
+            message = f"unknown option {wrong[1]}: did you mean {meant[0]}?"
     elif message.startswith("Missing from"):
         needed = re.findall(r"(?m)^ {4}(\S.*)$", whole)
         message = f"{prog.removeprefix('reinstate ')} needs {' and '.join(needed)} first"
     return f"{message} (see {prog} --help)"
-
-
-def _options_of(kind: Any, prog: str, default: Any) -> list[str]:
-    """List the options that help shows."""
-    start = {} if default is None else {"default": default}
-    with contextlib.redirect_stdout(_Page()) as page, contextlib.suppress(SystemExit):
-        tyro.cli(kind, args=["--help"], prog=prog, **start)
-    return _FLAG.findall(_ANSI.sub("", page.getvalue()))
-
-
-def meant_option(wrong: str, known: list[str]) -> str | None:
-    """Find the option that was meant: of the same last name in a section, or the nearest."""
-    ends: dict[str, str] = {}
-    for option in known:  # the learner's epochs come before the evaluation's
-        ends.setdefault(re.split("[. ]", option.lstrip("-"))[-1], option)
-    end = wrong.lstrip("-").split(".")[-1].replace("_", "-")
-    if end in ends:
-        return ends[end]
-    close = difflib.get_close_matches(wrong, known, n=1, cutoff=0.6)
-    return close[0] if close else None
 
 
 def completion(shell: str, verbs: dict[str, Any]) -> str:

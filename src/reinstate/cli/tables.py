@@ -3,17 +3,14 @@
 `list` prints lines and has to be quick, so what needs NumPy or JAX is imported where it is used.
 """
 
-import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from subprocess import list2cmdline
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from reinstate.cli.parsing import wrap
 from reinstate.errors import printable
 
 if TYPE_CHECKING:
@@ -21,6 +18,7 @@ if TYPE_CHECKING:
     from reinstate.runs.experiment import Experiment
 
 PER_EPISODE = "per episode, frozen weights, fresh tasks"  # what tables of agents are about
+WIDE = 1000  # columns of a pipe: as many as a table needs
 COLOURS = {
     "supported": "green",
     "contradicted": "bold red",
@@ -29,34 +27,27 @@ COLOURS = {
 }
 
 
-def say(text: str, hang: int = 4) -> None:
-    """Print one record; in a terminal it wraps between words, with a hanging indent.
+def say(text: str) -> None:
+    """Print one record; a terminal wraps it between words, a pipe gets one line.
 
-    Intervals stay in one piece. A verdict that it starts with is coloured. Names in it are text,
-    whatever a terminal or Rich would make of them.
+    A verdict that it starts with is coloured. Names in it are text, whatever a terminal or Rich
+    would make of them.
     """
-    text, console = printable(text), Console(highlight=False)
-    lines = wrap(text, console.width, hang) if console.is_terminal else [text]
-    for line in lines:
-        shown = Text(line)
-        for word, colour in COLOURS.items():
-            shown.highlight_regex(f"^{word}(?=:)", colour)
-        console.print(shown, soft_wrap=True)
+    shown, console = _as_text(text), Console(highlight=False)
+    for word, colour in COLOURS.items():
+        shown.highlight_regex(f"^{word}(?=:)", colour)
+    console.print(shown, soft_wrap=not console.is_terminal)
 
 
 def say_next(command: Iterable[object], why: str) -> None:
     """End by naming the command that comes next, to be copied as it is."""
-    quoted = list2cmdline if os.name == "nt" else shlex.join  # Windows knows no single quotes
-    say(f"next: {quoted([*map(str, command)])}  # {why}")
+    say(f"next: {shlex.join(map(str, command))}  # {why}")
 
 
 def print_table(
     title: str, left: Iterable[str], right: Iterable[str], rows: Iterable[Sequence[str]]
 ) -> None:
-    """Print columns justified to the left and to the right; an empty row starts a new section.
-
-    In a terminal they are no wider than that if words allow it.
-    """
+    """Print columns justified to the left and to the right; an empty row starts a new section."""
     table = Table(title=_as_text(title), title_justify="left")
     for column in left:
         table.add_column(_as_text(column))
@@ -65,9 +56,9 @@ def print_table(
     for row in rows:
         table.add_row(*map(_as_text, row)) if row else table.add_section()
     console = Console()
-    needed = console.measure(table, options=console.options.update(max_width=1000))
-    least = needed.minimum if console.is_terminal else needed.maximum
-    Console(width=max(console.width, least)).print(table)
+    if not console.is_terminal:
+        console.width = WIDE
+    console.print(table)
 
 
 def _as_text(cell: str) -> Text:
@@ -112,13 +103,13 @@ def _print_check(check: "CheckRow") -> None:
     p = written(check["p"])
     p += "" if adjusted is None else f", after Holm {written(adjusted)}"
     value = f"{check['value']:.3f}{interval}, claimed {check['bound']}"
-    say(f"{check['verdict']}: {check['claim']}: {value}; {p}", hang=7)
+    say(f"{check['verdict']}: {check['claim']}: {value}; {p}")
 
 
 def print_alarms(alarms: Iterable[str]) -> None:
     """Print what theory rules out and yet was measured."""
     for alarm in alarms:
-        say(f"ALARM: {alarm}", hang=7)
+        say(f"ALARM: {alarm}")
 
 
 def as_text(value: Any) -> str:
