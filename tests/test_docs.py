@@ -198,11 +198,6 @@ def test_a_tracker_of_your_own(run_page: RunPage, capsys: pytest.CaptureFixture[
     assert done == "done"
 
 
-def test_compiled_programs(run_page: RunPage, capsys: pytest.CaptureFixture[str]) -> None:
-    run_page("how-to/compile-cache.md")
-    assert capsys.readouterr().out == "None\n"  # tests have chosen a folder for JAX
-
-
 def test_fits_of_your_own_choices(run_page: RunPage) -> None:
     assert run_page("how-to/fit-choices.md")["found"]["group"]["cued"]["EMB"]["mean"] > 0.5
 
