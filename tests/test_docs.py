@@ -22,8 +22,9 @@ from sphinx.application import Sphinx
 import docstrings
 import results
 import words
-from fill_pages import BLOCK, explained, fill, pages
+from fill_pages import BLOCK, fill, pages
 from reinstate import cli, registry
+from reinstate.cli.parsing import explained
 from reinstate.runs.experiment import EXPERIMENTS, Experiment
 from reinstate.tasks.water_maze import WaterMaze
 from tasks import test_contract as contract

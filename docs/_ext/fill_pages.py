@@ -12,14 +12,11 @@ when pages and results drift apart.
 Names of tables are those of `recorded`, with the files that each is made of, and those below.
 """
 
-import ast
 import contextlib
 import dataclasses
-import inspect
 import io
 import os
 import re
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +26,7 @@ from unittest import mock
 import input_figure
 import recorded
 from reinstate.cli import VERBS, parse
+from reinstate.cli.parsing import explained
 from reinstate.files import write_atomically
 from words import NBSP, markdown
 
@@ -45,13 +43,16 @@ def verbs_table() -> str:
 
 
 def settings_table(where: str, section: str = "task") -> str:
-    """The fields of a settings dataclass: flag, default, and the line that explains it."""
+    """The fields of a settings dataclass: flag, default, and the line that explains it.
+
+    Only a task's have flags of their own: --set changes the others.
+    """
     module, _, name = where.rpartition(".")
     kind: Any = getattr(import_module(module), name)
     meanings = explained(kind)
     rows = []
     for field in dataclasses.fields(kind):
-        flag = f"`--{section}.{field.name.replace('_', '-')}`"
+        flag = f"`{'--' * (section == 'task')}{section}.{field.name.replace('_', '-')}`"
         meaning = meanings[field.name]
         rows.append({"setting": flag, "default": f"`{field.default}`", "meaning": meaning})
     return markdown(rows)
@@ -84,18 +85,6 @@ def file_block(name: str) -> str:
     path = ROOT / name
     kind = {".sh": "bash", ".yaml": "yaml", ".toml": "toml"}.get(path.suffix, "docker")
     return f"```{kind}\n{path.read_text(encoding='utf-8').rstrip()}\n```"
-
-
-def explained(kind: type) -> dict[str, str]:
-    """Field → the string below it, of the class or of one it inherits from."""
-    found: dict[str, str] = {}
-    for base in reversed([each for each in kind.__mro__ if dataclasses.is_dataclass(each)]):
-        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
-        assert isinstance(tree, ast.ClassDef)
-        for field, below in zip(tree.body, tree.body[1:], strict=False):
-            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
-                found[ast.unparse(field.target)] = " ".join(ast.literal_eval(below.value).split())
-    return found
 
 
 MADE: dict[str, Callable[..., str]] = {
