@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reinstate.figures.chart import Chart, Trajectories
-from reinstate.figures.direct import draw_names, room_for
+from reinstate.figures.labels import Name, names_of, place_names
 from reinstate.figures.mazes import draw_way, key_handles
-from reinstate.figures.mpl import draw_chart, spelled
-from reinstate.figures.names import names_of
-from reinstate.figures.style import PANEL_LETTER, PAPER
+from reinstate.figures.mpl import draw_chart, marker_style, spelled
+from reinstate.figures.style import LIGHT, PANEL_LETTER, PAPER, TEXT_CONTRAST, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +27,9 @@ BETWEEN = 0.14  # two charts of one panel, which share their y-axis
 MAZES = 0.08  # between mazes
 OUTCOME = 0.2  # below a maze
 KEY = 0.22  # of a key to all mazes, below them
+APART = 0.07  # between a line's end and its name, in inches
+MOVED = 0.03  # a name that is moved further than this, in inches, is tied to its line
+POINTS = 72  # to the inch
 LETTER_ROOM = 0.15  # between a panel's letter and its title
 
 
@@ -118,7 +120,7 @@ def _rooms(rows: Sequence[Sequence[Panel]]) -> dict[tuple[int, int], float]:
         for place, panel in enumerate(row):
             names = names_of(panel.charts[-1]) if panel.charts else []
             here = (len(row), place)
-            rooms[here] = max(rooms.get(here, 0.0), room_for(names, PAPER) + RIGHT)
+            rooms[here] = max(rooms.get(here, 0.0), _room_for(names) + RIGHT)
     return rooms
 
 
@@ -155,7 +157,7 @@ def _draw_charts(figure: "Figure", box: _Box, charts: Sequence[Chart], room: flo
             axes.set_ylabel("")
             axes.set_yticklabels([])
         if place == len(charts) - 1:
-            draw_names(axes, chart, (width, height), PAPER)
+            _draw_names(axes, chart, (width, height))
         left += width + BETWEEN
 
 
@@ -169,3 +171,60 @@ def _draw_ways(figure: "Figure", box: _Box, panel: Panel, most: int) -> None:
         left = box.left + RIGHT + place * (side + MAZES)
         axes = _axes(figure, _Box(left, box.top + TOP, side, height))
         draw_way(axes, ways, pair, panel.exposure, PAPER)
+
+
+def _room_for(names: Sequence[Name]) -> float:
+    """Return the width of the longest name and its distance from the axes, in inches."""
+    from matplotlib.textpath import TextPath
+
+    lines = [line for name in names for line in name.text.splitlines()]
+    widths = [TextPath((0, 0), line, size=PAPER.note).get_extents().x1 for line in lines]
+    return APART + max(widths) / POINTS if lines else 0.0
+
+
+def _draw_names(axes: "Axes", chart: Chart, size: tuple[float, float]) -> None:
+    """Name the lines of a chart in axes of this width and height, in inches."""
+    if chart.paired:
+        _name_slopes(axes, chart)
+    elif chart.joined:
+        _name_lines(axes, chart, size)
+    else:
+        _list_names(axes, chart, size)
+
+
+def _name_lines(axes: "Axes", chart: Chart, size: tuple[float, float]) -> None:
+    width, height = size
+    for name, wanted, place in place_names(chart, names_of(chart), height, PAPER.line):
+        colour = _colour(name)
+        text: Any = {"fontsize": PAPER.note, "color": colour, "va": "center"}
+        text["xytext"] = 1 + APART / width, place / height
+        if abs(wanted - place) > MOVED:
+            line = {"arrowstyle": "-", "linewidth": PAPER.frame, "color": colour}
+            text["arrowprops"] = {**line, "shrinkA": 0, "shrinkB": 1, "relpos": (0, 0.5)}
+        axes.annotate(name.text, (name.x, name.y), textcoords="axes fraction", **text)
+
+
+def _colour(name: Name) -> str:
+    return readable(name.series.colour, LIGHT, TEXT_CONTRAST)
+
+
+def _list_names(axes: "Axes", chart: Chart, size: tuple[float, float]) -> None:
+    """Write names of points below each other, beside their markers: no line ends there."""
+    width, height = size
+    for place, name in enumerate(names_of(chart)):
+        x, y = 1 + APART / width, 1 - (place + 0.5) * 1.2 * PAPER.line / height
+        style = marker_style(chart, name.series, PAPER)
+        colour = readable(name.series.colour, LIGHT)
+        axes.plot([x - 0.5 * APART / width], [y], transform=axes.transAxes, clip_on=False,
+                  color=colour, linestyle="none", **style)  # fmt: skip
+        text: Any = {"fontsize": PAPER.note, "color": _colour(name), "va": "center"}
+        axes.annotate(name.text, (x, y), xycoords="axes fraction", **text)
+
+
+def _name_slopes(axes: "Axes", chart: Chart) -> None:
+    """Write each name above the middle of its slope."""
+    for series in chart.series:
+        colour = readable(series.colour, LIGHT, TEXT_CONTRAST)
+        text: Any = {"fontsize": PAPER.note, "color": colour, "ha": "center", "va": "bottom"}
+        middle = sum(series.x) / len(series.x)
+        axes.annotate(series.name, (middle, 1), xycoords=("data", "axes fraction"), **text)

@@ -2,19 +2,16 @@
 
 import json
 import math
-from dataclasses import replace
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from reinstate import registry
-from reinstate.agent import AGENTS
+from reinstate.agent import AGENTS, Maker
 from reinstate.analysis.intervals import over_seeds
 from reinstate.figures import choices, exposures, style
-from reinstate.figures.axes import place_labels
-from reinstate.figures.chart import Chart, Line, Series
+from reinstate.figures.chart import Chart, Series
 from reinstate.figures.learning import training_curves
 
 
@@ -109,8 +106,7 @@ def test_every_agent_of_ours_has_its_label_and_its_colour() -> None:
 def test_agents_of_others_bring_their_own_or_get_spare_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    theirs = SimpleNamespace(label="GRU with recall", colour="#123456")
-    odd = SimpleNamespace(colour="reddish")
+    theirs, odd = Maker(label="GRU with recall", colour="#123456"), Maker(colour="reddish")
     monkeypatch.setattr(registry, "_registered", {**registry._registered})
     monkeypatch.setitem(
         registry._registered, "agent", {**registry._registered["agent"], "gru": theirs, "odd": odd}
@@ -325,16 +321,3 @@ def test_axes_start_from_zero_unless_that_squeezes_everything() -> None:
 
     assert y_range(1, 4)[0] == 0 and 3 < y_range(8, 9)[0] < 8 and y_range(-1, 4)[0] < -1
     assert y_range() == (0, 1.06) and y_range(0)[1] > 0
-
-
-def test_labels_of_lines_avoid_curves_each_other_and_the_border() -> None:
-    rising = Series("a", "#000000", [0, 1, 2, 3], [0, 10, 10, 10])
-    chart = Chart("", "", "", [rising], lines=[Line("best", 10.2), Line("chance", 0.1)])
-    best, chance = place_labels(chart, letter=0.02, height=0.05)
-    assert best.above and chance.above  # there is no room below
-    assert chance.left > 0.4  # the curve starts at the left
-    falling = replace(rising, y=[10, 0, 0, 0])
-    crowded = Chart("", "", "", [falling], lines=[Line("one", 5.0), Line("two", 5.1)])
-    one, two = place_labels(crowded, letter=0.02, height=0.05)
-    assert (one.left, one.above) != (two.left, two.above)
-    assert one.above is False or two.above is True  # not across the other line

@@ -97,9 +97,10 @@ def test_names_of_categories_are_wrapped_and_their_points_not_joined() -> None:
 def test_every_figure_of_every_experiment(name: str) -> None:
     """From recorded results, the paper's or ours beyond it, whatever parts they have."""
     paper, beyond = (read_results(RESULTS / each / name) for each in FOLDERS)
-    for charts_of in EXPERIMENTS[name].charts.values():
+    for file, charts_of in EXPERIMENTS[name].charts.items():
         drawings = charts_of(paper) or charts_of(beyond)
-        assert drawings and mpl.draw(drawings).axes
+        assert drawings or file == "memory-as-input"  # whose agents are recorded apart
+        assert not drawings or mpl.draw(drawings).axes
 
 
 PAIRS = [

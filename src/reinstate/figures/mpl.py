@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reinstate.figures.axes import label_text, log_ticks, marks_on_top, place_labels
 from reinstate.figures.chart import Chart, Drawing, Line, Series, Trajectories
+from reinstate.figures.labels import label_text, marks_on_top, place_labels
 from reinstate.figures.mazes import LEGEND, draw_trajectories
 from reinstate.figures.style import LIGHT, PAGE, SCREEN, Look, readable
 from reinstate.files import write_atomically
@@ -124,15 +124,18 @@ def draw_chart(
 
 def _mark_x(axes: "Axes", chart: Chart, letters: int) -> None:
     """Set the limits and ticks of the x-axis, which has room for so many letters."""
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator
 
     low, high = chart.x_range
     if chart.log_x:
         axes.set_xscale("log")
-        places = log_ticks(low, high)
+        digits = (1, 2, 5) if high - low < 2 else (1, 3) if high - low < 3.5 else (1,)
+        ends = 10**low, 10**high
+        every = LogLocator(subs=digits).tick_values(*ends)
+        places = [place for place in every if ends[0] <= place <= ends[1]]
         axes.set_xticks(places, [f"{place:g}" for place in places])
         axes.minorticks_off()
-        low, high = 10**low, 10**high
+        low, high = ends
     elif not chart.categories and all(x % 1 == 0 for s in chart.series for x in s.x):
         axes.xaxis.set_major_locator(MaxNLocator(10 if high < 100 else 6, integer=True))
     axes.set_xlim(low, high)

@@ -1,15 +1,83 @@
-"""From numbers to places in a picture: ticks, and labels that cover nothing."""
+"""Where names and labels of lines stand, so that they cover nothing."""
 
-import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from textwrap import fill
 from typing import NamedTuple
 
-from reinstate.figures.chart import Chart, Line
+from reinstate.figures.chart import Chart, Line, Series
 from reinstate.figures.numbers import brief
 
 LEFT_TO_RIGHT = (0.0, 1.0, 0.5)  # where labels may stand, as shares of the room that is left
 PIECE = 0.02  # of a line, to see whether a label covers it
+LONGEST = 18  # letters of a line of a name
+MOST_LINES = 3  # of a name
+
+
+class Name(NamedTuple):
+    """A name, and the end of the line that it belongs to."""
+
+    text: str
+    place: int  # of the series
+    series: Series
+    x: float
+    y: float
+
+
+class Beside(NamedTuple):
+    """A name where it stands: heights are counted from the foot of the axes."""
+
+    name: Name
+    wanted: float  # the end of its line
+    height: float  # the middle of the name
+
+
+def names_of(chart: Chart) -> list[Name]:
+    """Return the names that go to the right of a chart; a slope's goes above it."""
+    if chart.paired:
+        return []
+    ends = [(i, s, _end(chart, i, s)) for i, s in enumerate(chart.series) if s.in_legend]
+    return [Name(_wrapped(s.name), i, s, *end) for i, s, end in ends if end is not None]
+
+
+def _wrapped(name: str) -> str:
+    return fill(name, LONGEST, max_lines=MOST_LINES, placeholder=" …")
+
+
+def _end(chart: Chart, index: int, series: Series) -> tuple[float, float] | None:
+    known = [(x, y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
+    return (known[-1][0] + chart.aside(index), known[-1][1]) if known else None
+
+
+def place_names(chart: Chart, names: Sequence[Name], height: float, line: float) -> list[Beside]:
+    """Place names beside the ends of their lines, so that none covers another.
+
+    `height` is that of the axes, `line` that of a line of text.
+    """
+    low, high = chart.y_range
+    wanted = [height * (name.y - low) / (high - low) for name in names]
+    tall = line * max((1 + name.text.count("\n") for name in names), default=1)
+    placed = spread(wanted, tall, 0.0, height)
+    return [Beside(*each) for each in zip(names, wanted, placed, strict=True)]
+
+
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Move heights as little as needed to be `gap` apart, between `low` and `high` if they fit."""
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    blocks: list[tuple[float, int]] = []  # of neighbours that touch: the lowest's height, how many
+    for i in order:
+        blocks.append((wanted[i], 1))
+        while len(blocks) > 1 and blocks[-1][0] - blocks[-2][0] < gap * blocks[-2][1]:
+            (below, count), (above, more) = blocks[-2:]
+            lowest = (below * count + (above - gap * count) * more) / (count + more)
+            blocks[-2:] = [(lowest, count + more)]
+    placed = [lowest + gap * n for lowest, count in blocks for n in range(count)]
+    floors = [low + gap * n for n in range(len(placed))]
+    placed = [max(y, floor) for y, floor in zip(placed, floors, strict=True)]
+    ceilings = [high - gap * n for n in reversed(range(len(placed)))]
+    placed = [min(y, top) for y, top in zip(placed, ceilings, strict=True)]
+    found = dict(zip(order, placed, strict=True))
+    return [found[i] for i in range(len(wanted))]
 
 
 class Placed(NamedTuple):
@@ -38,53 +106,6 @@ class _Box(NamedTuple):
     def meets(self, other: "_Box") -> bool:
         apart = abs(self.left - other.left) >= max(self.width, other.width)
         return not apart and abs(self.bottom - other.bottom) < self.height
-
-
-def ticks(low: float, high: float, most: int = 6, whole: bool = False) -> list[float]:
-    """Return round numbers within the range, at most so many."""
-    rough = (high - low) / most
-    scale = 10.0 ** math.floor(math.log10(rough))
-    step = next(scale * m for m in (1, 2, 5, 10) if scale * m >= rough * (1 - 1e-9))
-    step = max(step, 1.0) if whole else step
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [i * step for i in range(first, last + 1)]
-
-
-def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
-    """Return round numbers whose logarithms to base 10 are within the range."""
-    powers = [10.0**power for power in range(math.floor(low), math.ceil(high) + 1)]
-    for digits in ((1, 2, 5), (1, 3), (1,)):
-        every = [digit * power for power in powers for digit in digits]
-        found = [x for x in every if low - 1e-9 <= math.log10(x) <= high + 1e-9]
-        if 2 <= len(found) <= most:
-            return found
-    return found[:: 1 + len(found) // most] if len(found) > most else ticks(10**low, 10**high)
-
-
-def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move heights as little as needed to be `gap` apart, between `low` and `high` if they fit."""
-    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
-    blocks: list[tuple[float, int]] = []  # of neighbours that touch: the lowest's height, how many
-    for i in order:
-        blocks.append((wanted[i], 1))
-        while len(blocks) > 1 and blocks[-1][0] - blocks[-2][0] < gap * blocks[-2][1]:
-            (below, count), (above, more) = blocks[-2:]
-            lowest = (below * count + (above - gap * count) * more) / (count + more)
-            blocks[-2:] = [(lowest, count + more)]
-    placed = [lowest + gap * n for lowest, count in blocks for n in range(count)]
-    floors = [low + gap * n for n in range(len(placed))]
-    placed = [max(y, floor) for y, floor in zip(placed, floors, strict=True)]
-    ceilings = [high - gap * n for n in reversed(range(len(placed)))]
-    placed = [min(y, top) for y, top in zip(placed, ceilings, strict=True)]
-    found = dict(zip(order, placed, strict=True))
-    return [found[i] for i in range(len(wanted))]
-
-
-def tick_texts(places: list[float]) -> list[str]:
-    """Write ticks with as many decimals as their distance needs."""
-    step = places[1] - places[0] if len(places) > 1 else 1.0
-    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-    return [f"{place or 0.0:,.{decimals}f}" for place in places]  # never -0
 
 
 def place_labels(chart: Chart, letter: float, height: float) -> list[Placed]:

@@ -1,10 +1,11 @@
-"""Names beside lines, and ticks of logarithmic axes."""
+"""Names beside lines, and labels of lines for reference."""
+
+from dataclasses import replace
 
 import pytest
 
-from reinstate.figures.axes import log_ticks, marks_on_top, spread
 from reinstate.figures.chart import Chart, Line, Series
-from reinstate.figures.names import names_of, place_names
+from reinstate.figures.labels import marks_on_top, names_of, place_labels, place_names, spread
 
 
 def test_heights_are_moved_as_little_as_needed() -> None:
@@ -20,24 +21,6 @@ def test_heights_stay_between_the_ends() -> None:
     assert spread([10, 10, 9.9], 1, 0, 10) == [9, 10, 8]
     crowded = spread([1, 1, 1, 1], 1, 0, 2)  # more than fit
     assert sorted(crowded) == pytest.approx([-1, 0, 1, 2])
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        (-0.3, 1.6, [1, 2, 5, 10, 20]),
-        (-4, -1, [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1]),
-        (-5, 0, [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1]),
-        (0, 2.5, [1, 3, 10, 30, 100, 300]),
-        (1.35, 1.45, [23, 24, 25, 26, 27, 28]),  # no round power: as on a linear axis
-    ],
-)
-def test_ticks_of_a_logarithmic_axis(low: float, high: float, expected: list[float]) -> None:
-    assert log_ticks(low, high) == pytest.approx(expected)
-
-
-def test_few_ticks_however_many_decades() -> None:
-    assert 2 <= len(log_ticks(-20, 20)) <= 7
 
 
 def test_names_stand_where_lines_end() -> None:
@@ -67,3 +50,16 @@ def test_marks_are_labelled_where_nothing_is_drawn() -> None:
     low = Series("a", "#000000", [0, 100], [1.0, 1.0])
     chart = Chart("", "", "", [low], marks=[Line("from here", 50)], include=[0.0, 9.3])
     assert marks_on_top(chart, 0.02, 0.1) == [True]
+
+
+def test_labels_of_lines_avoid_curves_each_other_and_the_border() -> None:
+    rising = Series("a", "#000000", [0, 1, 2, 3], [0, 10, 10, 10])
+    chart = Chart("", "", "", [rising], lines=[Line("best", 10.2), Line("chance", 0.1)])
+    best, chance = place_labels(chart, letter=0.02, height=0.05)
+    assert best.above and chance.above  # there is no room below
+    assert chance.left > 0.4  # the curve starts at the left
+    falling = replace(rising, y=[10, 0, 0, 0])
+    crowded = Chart("", "", "", [falling], lines=[Line("one", 5.0), Line("two", 5.1)])
+    one, two = place_labels(crowded, letter=0.02, height=0.05)
+    assert (one.left, one.above) != (two.left, two.above)
+    assert one.above is False or two.above is True  # not across the other line
