@@ -20,6 +20,7 @@ import pytest
 from sphinx.application import Sphinx
 
 import docstrings
+import reinstate_paper
 import results
 import words
 from fill_pages import BLOCK, fill, pages
@@ -337,7 +338,7 @@ def test_the_page_of_results_is_built_beside_the_others(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     results.write_report(app, None)
     page = (tmp_path / "report.html").read_text()
-    assert all(f'id="{name}"' in page for name in EXPERIMENTS)
+    assert all(f'id="{name}"' in page for name in reinstate_paper.EXPERIMENTS)
 
 
 def test_pages_can_be_read_as_plain_files() -> None:

@@ -11,7 +11,7 @@ from reinstate.analysis.intervals import over_seeds, with_interval
 from reinstate.analysis.verdicts import holm
 from reinstate.figures.style import label
 from reinstate.runs.provenance import repeatable
-from reinstate_paper.contest.tables import kept
+from reinstate_paper.rival_tables import kept, task_of
 from words import Record, Rows, markdown, once, shown
 
 VARIANTS = {
@@ -143,12 +143,12 @@ def policies(document: Record) -> str:
     return markdown(rows)
 
 
-def elsewhere(document: Record) -> str:
+def elsewhere(*documents: Record) -> str:
     """Show which share of a memory's worth is left in each world, by agent."""
     rows = [
-        ({"task": event["title"], "world": world}, shares)
-        for event in document["events"].values()
-        for world, shares in kept(event).items()
+        ({"task": task_of(document), "world": world}, shares)
+        for document in documents
+        for world, shares in kept(document).items()
     ]
     agents = dict.fromkeys(agent for _, shares in rows for agent in shares)
     return markdown(

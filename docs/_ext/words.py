@@ -19,11 +19,10 @@ from reinstate.runs.size import in_bytes as in_bytes
 from reinstate_paper.claims import RECOGNISING as RECOGNISING
 from reinstate_paper.claims import SHARES as SHARES
 from reinstate_paper.claims import lead as lead
-from reinstate_paper.contest import tables
 from reinstate_paper.margins import MARGINS as MARGINS
+from reinstate_paper.rival_tables import rows as rows_of  # noqa: F401
 
 RESULTS = Path(__file__).parents[2] / "results"
-rows_of = tables.rows
 NBSP = "\N{NO-BREAK SPACE}"
 
 Record = Mapping[str, Any]

@@ -110,7 +110,8 @@ def _plan(name: str, preset: str, changes: Mapping[str, Any], out: Path) -> Part
     experiment, folder = find_experiment(name), out / name
     with _naming(name):
         settings = replace(experiment.preset(preset), **changes)
-        earlier = earlier_results(experiment, experiment.agents, settings, folder)
+        own = {agent: experiment.settings_of(agent, settings) for agent in experiment.agents}
+        earlier = earlier_results(experiment, own, settings, folder)
         have, want = set(earlier["agents"] if earlier else ()), set(experiment.agents)
         if have - want and want - have:
             others = ", ".join(sorted(have - want))

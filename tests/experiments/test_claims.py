@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import reinstate_paper
 from made_up import columns, judged, near
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.verdicts import Evidence, Region, with_verdicts
@@ -311,7 +312,7 @@ def test_an_alarm_in_words() -> None:
     )
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", reinstate_paper.EXPERIMENTS)
 def test_every_experiment_alarms_of_what_each_kind_of_agent_cannot_earn(name: str) -> None:
     """Whoever remembers may earn more than is possible without, and nobody more than with."""
     found = agents(epl2rl=near(7.9), epl2rl_input=near(8.1), l2rl=near(4.1), l2rl_context=near(3.9))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import reinstate_paper
 from made_up import judged
 from reinstate.files import read_json
 from reinstate.runs.experiment import EXPERIMENTS, Check
@@ -45,7 +46,7 @@ def others(recorded: np.ndarray) -> Iterator[np.ndarray]:
                 yield values[:, None] * share ** np.arange(recorded.shape[1])
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", reinstate_paper.EXPERIMENTS)
 def test_numbers_decide_every_claim_either_way_or_not_at_all(name: str) -> None:
     recorded, checks = read_json(RESULTS / name / "results.json"), EXPERIMENTS[name].checks
 

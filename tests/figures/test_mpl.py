@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import reinstate_paper
 from reinstate.figures import mpl
 from reinstate.figures.chart import Chart, Line, Series, Trajectories
 from reinstate.runs.conclusions import read_results
@@ -93,7 +94,7 @@ def test_names_of_categories_are_wrapped_and_their_points_not_joined() -> None:
     assert all(line.get_linestyle() == "None" for line in axes.lines if len(line.get_xdata()) == 2)
 
 
-@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
+@pytest.mark.parametrize("name", sorted(reinstate_paper.EXPERIMENTS))
 def test_every_figure_of_every_experiment(name: str) -> None:
     """From recorded results, the paper's or ours beyond it, whatever parts they have."""
     paper, beyond = (read_results(RESULTS / each / name) for each in FOLDERS)

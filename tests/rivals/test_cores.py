@@ -18,7 +18,7 @@ from reinstate.rivals.deltanet import CHUNK, inverse, solve
 from reinstate.rivals.hcam import HCAM
 from reinstate.rivals.transformer import Cache
 from reinstate.tasks.bandits import BarcodeBandits
-from reinstate_paper.contest.plan import find_plan
+from reinstate_paper.against_rivals import QUICK
 
 NETWORK = Network(hidden_size=8)
 # 42 steps: more than a chunk of DeltaNet, and more episodes than HCAM chooses.
@@ -105,9 +105,8 @@ def test_weights_are_as_many_as_those_of_epl2rl() -> None:
 
 
 def test_larger_agents_of_a_small_contest_have_as_many_weights_as_each_other() -> None:
-    settings = find_plan("small-wide").events[0].settings
-    sizes = {n: num_weights(RIVALS[n], settings.task, settings.network) for n in MEDIUM}
-    small = num_weights(AGENTS["epl2rl"], settings.task, settings.network)
+    sizes = {n: num_weights(RIVALS[n], QUICK.task, QUICK.network) for n in MEDIUM}
+    small = num_weights(AGENTS["epl2rl"], QUICK.task, QUICK.network)
     assert all(13 * small < size < 20 * small for size in sizes.values()), sizes
 
 

@@ -70,7 +70,8 @@ def test_programs_come_in_the_order_in_which_they_are_needed(
 
     monkeypatch.setattr(ahead, "compile_epoch", compiled)
     judges: Any = {name: _Judge(started, name, gate) for name in runs}
-    with Ahead(runs, judges, TINY, SPREAD) as made:
+    every = dict.fromkeys(runs, TINY)
+    with Ahead(runs, judges, every, SPREAD) as made:
         others = made.compute(lambda: 7)
         # One agent is trained already, and the next is trained at once: `train` compiles that.
         assert [made.epoch_of(name) for name in ("epl2rl", "l2rl")] == [None, None]
@@ -84,7 +85,11 @@ def test_who_stops_does_not_wait(runs: dict[str, Run]) -> None:
     started: list[str] = []
     gate = threading.Event()
     judges: Any = {name: _Judge(started, name, gate) for name in runs}
-    with pytest.raises(KeyboardInterrupt), Ahead(runs, judges, TINY, SPREAD) as made:
+    every = dict.fromkeys(runs, TINY)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Ahead(runs, judges, every, SPREAD) as made,
+    ):
         raise KeyboardInterrupt
     assert not started
     gate.set()

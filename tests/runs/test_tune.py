@@ -211,7 +211,7 @@ def test_folders_of_other_things_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no search; choose another --out"):
         go(tmp_path)
     (tmp_path / "search.json").write_text('{"trials": []}')
-    with pytest.raises(UserError, match=r"hold a search of this program .*choose another --out"):
+    with pytest.raises(UserError, match=r"hold a search of this program .*choose another file"):
         go(tmp_path)
 
 

@@ -157,6 +157,7 @@ class Scores(TypedDict, total=False):
     elimination: EliminationScores
     on_training_contexts: dict[str, Any]  # Scores again
     probes: dict[str, OverSeeds]  # reward with an altered memory, by what was done to it
+    elsewhere: dict[str, dict[str, Any]]  # in other worlds: reward, and its means by exposure
     milestones: list[dict[str, Any]]  # parts of Scores, each with its epoch
     uncued: OverSeeds  # reward per episode, by block of the two-step task
     cued: OverSeeds
@@ -176,6 +177,7 @@ class AgentResults(Scores, total=False):
     train_steps: int
     steps_per_second: float
     curve: Curve
+    learner: dict[str, Any]  # of its settings, where it has some of its own
     remembers: bool  # whether it has an episodic memory
     share_of_ceiling: float | None
     recorded: dict[str, Any]  # by which program and command, of an agent joined from other results

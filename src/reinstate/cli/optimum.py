@@ -42,6 +42,7 @@ class Optimum(OnTask, Generic[T]):
         if "bounds" in values:
             say("Too large to solve exactly: these are bounds, except where it says exact.")
             values = {_bound(label): value for label, value in values["bounds"].items()}
+        values = {name: each for name, each in values.items() if name != "elsewhere"}
         for label, value in values.items():
             say(f"{label.replace('_', ' '):{WIDTH}} {as_text(value)}")
         say_next(["reinstate", "reproduce", self.name], "train agents and compare")

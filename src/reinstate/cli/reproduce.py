@@ -35,21 +35,27 @@ class Reproduce(Training[W]):
 
     agents: Names
     """Which agents; `reinstate list` describes them."""
+    rates: Annotated[Path | None, shown("FILE", "")] = None
+    """A search.json of `reinstate tune`: each agent is trained at what was best for it there."""
 
     def do(self, command: str) -> Results:
         from reinstate.figures.page import require_report, write_page
         from reinstate.files import locked
         from reinstate.runs import size
         from reinstate.runs.progress import Reporter
-        from reinstate.runs.reproduce import reproduce
+        from reinstate.runs.reproduce import own_settings, reproduce
+        from reinstate.runs.search import best_rates
 
         _require_names("--agents", self.agents)
         self.start(self.devices)
+        learner = self.settings.learner
+        tuned = best_rates(self.rates, self.agents, learner) if self.rates else {}
         for agent in self.agents:
-            size.require_room(self.settings, agent, judged=True)
+            own = own_settings(self.experiment, agent, self.settings, tuned)
+            size.require_room(own, agent, judged=True)
         require_report(self._page)
         what = (self.experiment, self.preset, self.agents, self.settings, self.out, Reporter())
-        how: Any = {"resume": self.resume, **self.how}
+        how: Any = {"resume": self.resume, "tuned": tuned, **self.how}
         with locked(self.out):
             results = reproduce(*what, command=command, **how)
             write_page([self.out], self._page)
@@ -76,18 +82,10 @@ class Reproduce(Training[W]):
 
     @classmethod
     def words(cls) -> dict[str, str]:
-        more = {
-            "all": "all experiments of the paper, and one report",
-            "rivals": "agents whose memory lasts an epoch, against reinstatement",
-        }
-        return {**super().words(), **more}
+        return {**super().words(), "all": "all experiments of the paper, and one report"}
 
     @classmethod
     def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
-        if word == "rivals":
-            from reinstate.cli.rivals import Rivals
-
-            return Rivals, Rivals()
         names = reinstate_paper.EXPERIMENTS
         return (All, All(experiments=names)) if word == "all" else super().for_word(word, arguments)
 

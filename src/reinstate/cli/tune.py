@@ -8,7 +8,7 @@ import tyro
 
 from reinstate.cli.shared import OnExperiment, W
 from reinstate.cli.tables import print_table, say, say_next
-from reinstate.runs.candidates import Candidate, as_options, rates_of
+from reinstate.runs.candidates import Candidate, Ranges, as_options, rates_of
 from reinstate.runs.experiment import Experiment
 from reinstate.runs.progress import Reporter
 from reinstate.runs.search import (
@@ -72,13 +72,14 @@ class Tune(OnExperiment[W]):
     @classmethod
     def defaults(cls, experiment: Experiment, arguments: list[str]) -> dict[str, Any]:
         plain = [name for name in ("l2rl", "l2rl-context") if name in experiment.agents]
-        agents = (*plain, *experiment.agents)[:1]
+        agents = tuple(plain[:1]) or experiment.agents
         return {"agents": agents, "out": Path("tuning") / experiment.name}
 
     @classmethod
     def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
         kind, start = super().for_word(word, arguments)
-        trials = Search(trials=TRIALS.get(start.preset, Search.trials))
+        ranges = Ranges(**start.experiment.ranges)
+        trials = Search(trials=TRIALS.get(start.preset, Search.trials), ranges=ranges)
         return kind, replace(start, common=replace(start.common, seeds=SEEDS), search=trials)
 
 

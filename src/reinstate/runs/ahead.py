@@ -28,16 +28,16 @@ class Ahead:
         self,
         runs: Mapping[str, Run],
         evaluators: Mapping[str, Evaluator],
-        settings: Settings,
+        settings: Mapping[str, Settings],
         spread: Spread,
     ) -> None:
         self._pool = ThreadPoolExecutor(1, "ahead")
         self._epochs: dict[str, Future[Any]] = {}
         self._judges: dict[str, Future[None]] = {}
-        waiting = [name for name, run in runs.items() if not _trained(run, settings)]
+        waiting = [name for name, run in runs.items() if not _trained(run, settings[name])]
         for name in runs:
             if name in waiting[1:]:
-                self._epochs[name] = self._pool.submit(compile_epoch, name, settings, spread)
+                self._epochs[name] = self._pool.submit(compile_epoch, name, settings[name], spread)
             self._judges[name] = self._pool.submit(evaluators[name].prepare)
 
     def __enter__(self) -> "Ahead":

@@ -7,12 +7,10 @@ are only an axis of `vmap`.
 import math
 import time
 from collections.abc import Callable, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -115,23 +113,6 @@ class CandidateBatch:
         self._init = over_seeds(self.learner.init, self.num)  # compiled once, too
         self._compiled: Any = None
 
-    def prepare(self) -> None:
-        """Compile what `train` needs, before there are candidates."""
-        seeds = jax.ShapeDtypeStruct((self.num,), jnp.int32)
-        rate: Any = jax.ShapeDtypeStruct((self.num,), jnp.float32)
-        state = jax.eval_shape(self._init, seeds)
-        self._init = self._init.lower(seeds).compile()
-        self.compile(Rates(*[rate] * len(Rates._fields)), state)
-
-    def with_seeds(self, first_seed: int, seeds: int) -> "CandidateBatch":
-        """Return a batch of fewer candidates, each with more seeds, by the same programs."""
-        other = copy(self)
-        other.settings = replace(self.settings, first_seed=first_seed, seeds=seeds)
-        other.num_candidates = self.num // seeds
-        if other.num_candidates * seeds != self.num:
-            raise ValueError(f"{seeds} seeds do not divide {self.num} places")
-        return other
-
     def start(self, rates: Sequence[Rates]) -> tuple[Rates, TrainState]:
         """Return rates and initial states of every candidate with every seed.
 
@@ -139,14 +120,9 @@ class CandidateBatch:
         divide it.
         """
         seeds = jnp.tile(jnp.array(self.settings.seed_range), self.num_candidates)
-        return self.each(rates), self._init(seeds)
-
-    def each(self, rates: Sequence[Rates]) -> Rates:
-        """Return the candidates' rates for every seed of theirs, (candidates × seeds,)."""
         columns = (jnp.array(column, jnp.float32) for column in zip(*rates, strict=True))
-        repeated = Rates(*(jnp.repeat(column, self.settings.seeds) for column in columns))
-        each: Rates = placed(repeated, self.num)
-        return each
+        each = Rates(*(jnp.repeat(column, self.settings.seeds) for column in columns))
+        return placed(each, self.num), self._init(seeds)
 
     def train_epoch(self, rates: Rates, state: TrainState) -> tuple[TrainState, EpochMetrics]:
         """Train one seed for one epoch at rates that may be traced."""

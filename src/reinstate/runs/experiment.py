@@ -81,6 +81,11 @@ def no_checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Che
     return []
 
 
+def as_shared(agent: str, settings: Settings) -> Settings:
+    """Train an agent with the settings that all share."""
+    return settings
+
+
 def no_baselines(settings: Settings) -> dict[str, Record]:
     """Let nobody else play."""
     return {}
@@ -149,6 +154,10 @@ class Experiment:
     milestones: tuple[float, ...] = ()  # shares of training after which agents are judged as well
     milestone_scores: Callable[[Scores], dict[str, Any]] = dict  # what is kept of those
     probes: Callable[[Settings], dict[str, Condition]] | None = None  # of its memory
+    elsewhere: Callable[[Any], Mapping[str, World]] | None = None  # task → other worlds to meet
+    settings_of: Callable[[str, Settings], Settings] = as_shared  # an agent's own, of the shared
+    ranges: Mapping[str, Any] = field(default_factory=dict)  # in which to tune
+    about_world: bool = True  # whether runs in its world that name no experiment are of this one
     columns: Callable[[AgentResults], dict[str, float]] = regret_columns  # in tables
     number: str = ".2f"  # how tables write rewards
     charts: Charts = field(default_factory=lambda: STANDARD_CHARTS)
@@ -196,7 +205,7 @@ def experiment_names() -> list[str]:
 def experiment_of(world: type[World]) -> Experiment | None:
     """Find the experiment that is about a world, if any is."""
     found = (find_experiment(name) for name in experiment_names())
-    return next((experiment for experiment in found if experiment.world is world), None)
+    return next((each for each in found if each.about_world and each.world is world), None)
 
 
 def _require(kind: type[T], word: str, name: str, thing: object) -> T:

@@ -1,5 +1,6 @@
 """Frozen weights → the verdict: what results.json says of an agent."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from reinstate.runs.checkpoints import load_checkpoint, load_weights
 from reinstate.runs.experiment import Experiment
 from reinstate.runs.run import Run
 from reinstate.settings import Settings
+from reinstate.tasks.base import World
 
 
 class Evaluator:
@@ -28,7 +30,7 @@ class Evaluator:
 
     def __init__(self, experiment: Experiment, agent: AgentKind, settings: Settings) -> None:
         # Judged with the memory it was trained with, which may not be the experiment's.
-        self.experiment, self.settings = experiment, settings.for_agent(agent)
+        self.experiment, self.agent, self.settings = experiment, agent, settings.for_agent(agent)
         self.learner = settings.make_learner(agent)
         self._programs: dict[Condition, Any] = {}
 
@@ -98,7 +100,21 @@ class Evaluator:
                 name: exposure_scores(self.record(state, condition))["reward"]
                 for name, condition in self.experiment.probes(settings).items()
             }
+        if self.experiment.elsewhere:
+            worlds = self.experiment.elsewhere(settings.task)
+            verdict["elsewhere"] = {name: self._met(state, world) for name, world in worlds.items()}
         return verdict
+
+    def _met(self, state: TrainState, world: World) -> dict[str, Any]:
+        """Let frozen weights play another world, as an agent of it that has their memory."""
+        once = replace(self.settings.learner, episodes_per_update=1)  # nothing is learned
+        settings = replace(self.settings, task=world, learner=once)
+        other = Evaluator(self.experiment, self.agent, settings)
+        made = jax.eval_shape(other.learner.init, jax.ShapeDtypeStruct((), jnp.int32)).params
+        params = jax.tree.unflatten(jax.tree.structure(made), jax.tree.leaves(state.params))
+        scores = exposure_scores(other.record(state._replace(params=params)))
+        reward = scores["by_exposure"]["reward"]["mean"]
+        return {"reward": scores["reward"], "exposures": reward}
 
     def judge_run(self, run: Run, state: TrainState) -> Scores:
         """Judge a trained run, and its weights at the experiment's milestones."""

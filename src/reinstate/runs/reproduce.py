@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from reinstate.analysis.results import (
 from reinstate.errors import UserError
 from reinstate.figures import mpl
 from reinstate.files import locked, require_empty, write_document
+from reinstate.learner import Rates
 from reinstate.runs.ahead import Ahead
 from reinstate.runs.conclusions import conclude, if_solvable, optimum_of, read_results
 from reinstate.runs.experiment import Experiment
@@ -42,17 +44,28 @@ def reproduce(
     reporter: Reporter,
     *,
     command: str,
+    tuned: Mapping[str, Rates] | None = None,
     resume: bool = False,
     **how: Any,
 ) -> Results:
     """Train and judge every agent; leave results.json and figures in `out`.
 
-    `how` are the options of `train`, such as `checkpoint_every`. `seconds` are this call's: what an
-    interrupted one spent before it does not count.
+    `tuned` has rates of agents, in place of the settings' own. `how` are the options of `train`,
+    such as `checkpoint_every`. `seconds` are this call's: what an interrupted one spent before it
+    does not count.
     """
     with locked(out):
         what = (experiment, preset, agents, settings, out, reporter)
-        return _reproduce(*what, command=command, resume=resume, how=how)
+        return _reproduce(*what, command=command, tuned=tuned or {}, resume=resume, how=how)
+
+
+def own_settings(
+    experiment: Experiment, agent: str, settings: Settings, tuned: Mapping[str, Rates]
+) -> Settings:
+    """Return the settings that one agent is trained with."""
+    own = experiment.settings_of(agent, settings)
+    rates = tuned[agent]._asdict() if agent in tuned else {}
+    return replace(own, learner=replace(own.learner, **rates))
 
 
 def _reproduce(
@@ -64,6 +77,7 @@ def _reproduce(
     reporter: Reporter,
     *,
     command: str,
+    tuned: Mapping[str, Rates],
     resume: bool,
     how: Mapping[str, Any],
 ) -> Results:
@@ -71,25 +85,28 @@ def _reproduce(
     # Whatever can be refused is refused before anything is written.
     if not resume:
         require_empty(out, "add --resume to continue what is there, or choose another --out")
-    earlier = earlier_results(experiment, agents, settings, out)
+    own = {agent: own_settings(experiment, agent, settings, tuned) for agent in agents}
+    earlier = earlier_results(experiment, own, settings, out)
     spread = how.get("spread", devices.SPREAD)
-    runs = {a: start_run(experiment, a, settings, out / a, resume, spread) for a in agents}
+    runs = {a: start_run(experiment, a, own[a], out / a, resume, spread) for a in agents}
     if earlier and list(earlier["agents"]) == list(runs):
         reporter.note(f"{out} already holds these results")
         return earlier
     seconds = {"compile": 0.0, "train": 0.0, "evaluate": 0.0}
     results: dict[str, AgentResults] = {}
-    evaluators = {agent: Evaluator(experiment, agent, settings) for agent in runs}
-    with Ahead(runs, evaluators, settings, spread) as ahead:
+    evaluators = {agent: Evaluator(experiment, agent, own[agent]) for agent in runs}
+    with Ahead(runs, evaluators, own, spread) as ahead:
         others = ahead.compute(lambda: _others(experiment, settings))
         for number, (agent, run) in enumerate(runs.items(), 1):
             reporter.part(number, len(runs))
-            trained = train(agent, settings, run, reporter, program=ahead.epoch_of(agent), **how)
+            trained = train(agent, own[agent], run, reporter, program=ahead.epoch_of(agent), **how)
             seconds["compile"] += trained.compile_seconds
             seconds["train"] += trained.train_seconds
             ahead.wait_for_judge(agent)
             results[agent], spent = _judge(evaluators[agent], agent, run, trained, reporter)
             seconds["evaluate"] += spent
+            if own[agent] != settings:
+                results[agent]["learner"] = to_dict(own[agent].learner)
         with reporter.working("baselines and optimum"):
             optimum, baselines = others()
     measured: Recorded = {
@@ -175,20 +192,20 @@ def rounded(value: Any) -> Any:
 
 
 def earlier_results(
-    experiment: Experiment, agents: Sequence[str], settings: Settings, out: Path
+    experiment: Experiment, own: Mapping[str, Settings], settings: Settings, out: Path
 ) -> Results | None:
     """Read the results that are in `out`, if there are any yet. Nothing is written.
 
     What cannot be continued is refused: another experiment, other settings, foreign files.
     """
-    for agent in agents:
-        settings.make_learner(agent)
+    for agent, its in own.items():
+        its.make_learner(agent)
     if Run(out).exists:
         raise UserError(f"{out} holds a single run, not a reproduction: choose another --out")
-    for agent in agents:
+    for agent, its in own.items():
         run = Run(out / agent)
         if run.exists:
-            require_same_run(experiment, run, config_of(experiment, agent, settings))
+            require_same_run(experiment, run, config_of(experiment, agent, its))
         else:
             require_empty(run.path, "it holds no run; choose another --out")
     if not (out / "results.json").exists():

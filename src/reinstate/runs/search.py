@@ -25,6 +25,7 @@ from reinstate.figures.chart import Chart, Marker, Series
 from reinstate.figures.numbers import finite
 from reinstate.figures.style import BLACK, GREY, label, palette
 from reinstate.files import check, locked, read_json, require_empty, write_document
+from reinstate.learner import A2C, Rates
 from reinstate.runs import size
 from reinstate.runs.candidates import (
     Candidate,
@@ -41,6 +42,7 @@ from reinstate.runs.provenance import provenance
 from reinstate.runs.run import require_same
 from reinstate.settings import Settings, require_seed, to_dict
 
+OURS = "hold a search of this program", "choose another file or --out"
 MOST_TRIALS = 100_000  # of all rounds
 PANELS = {  # hyper-parameter → whether it lies on a logarithmic axis, or is a choice of a few
     "learning_rate": True,
@@ -129,6 +131,18 @@ def rank_of(trials: Sequence[Trial], agent: str, number: int) -> int | None:
     return numbers.index(number) + 1 if number in numbers else None
 
 
+def best_rates(path: Path, agents: Sequence[str], learner: A2C) -> dict[str, Rates]:
+    """Read the rates at which each agent earned most, from what `search` has written."""
+    trials = check(SearchDocument, read_json(path), path, *OURS)["trials"]
+    found = {}
+    for agent in agents:
+        best = best_for(trials, agent)
+        if best is None:
+            raise UserError(f"{path} has no rates for {agent}: tune it too (--agents)")
+        found[agent] = rates_of(Candidate(**best["setting"]), learner)
+    return found
+
+
 @dataclass(frozen=True)
 class Search:
     """How many candidates are tried, and where they are drawn from."""
@@ -171,7 +185,11 @@ class Asked(NamedTuple):
         if not self.agents:
             raise UserError("--agents needs at least one name; `reinstate list` has them")
         for agent in self.agents:
-            size.require_room(self.settings, agent, candidates=self.search.trials)
+            size.require_room(self.settings_of(agent), agent, candidates=self.search.trials)
+
+    def settings_of(self, agent: str) -> Settings:
+        """Return the settings of an agent, which may have lanes and epochs of its own."""
+        return self.experiment.settings_of(agent, self.settings)
 
     def identity(self) -> dict[str, Any]:
         """Return what must be the same to continue; rounds and other agents may be added."""
@@ -209,7 +227,7 @@ def search(asked: Asked, out: Path, reporter: Reporter, *, command: str) -> Sear
         with signals(reporter) as stop:
             for agent, number in todo:
                 if batch is None or batch.agent != agent:
-                    batch = CandidateBatch(agent, asked.settings, asked.search.trials)
+                    batch = CandidateBatch(agent, asked.settings_of(agent), asked.search.trials)
                 _add_round(document, asked, batch, number, reporter, stop)
                 known = {"preset": asked.preset, "command": command, **provenance()}
                 document |= cast(SearchDocument, known | {"device": devices.describe()})
@@ -235,8 +253,7 @@ def _earlier(asked: Asked, out: Path) -> SearchDocument | None:
     if not path.exists():
         require_empty(out, "it holds no search; choose another --out")
         return None
-    does, advice = "hold a search of this program", "choose another --out"
-    found = check(SearchDocument, read_json(path), path, does, advice)
+    found = check(SearchDocument, read_json(path), path, *OURS)
     require_same(out, {name: cast(Any, found)[name] for name in wanted}, wanted)
     rounds = math.ceil(len(found["trials"]) / asked.search.trials)
     drawn = [trial for number in range(rounds) for trial in asked.new_trials(number)]

@@ -1,1 +1,0 @@
-"""The contest: episodic reinstatement against memories that last an epoch."""
