@@ -16,8 +16,7 @@ import numpy as np
 
 from reinstate.files import read_json, write_json
 from reinstate.runs.judge import Evaluator
-from reinstate.runs.run import Run, open_run
-from reinstate.runs.shipped import FOLDER
+from reinstate.runs.run import SHIPPED, Run, open_run
 
 EXPERIMENTS = (
     "barcode-bandits",
@@ -60,14 +59,14 @@ def main() -> None:
     options = parser.parse_args()
     weights = {}
     for name in (f"{experiment}/{agent}" for experiment in EXPERIMENTS for agent in AGENTS):
-        target = Run(FOLDER / name)
+        target = Run(SHIPPED / name)
         shutil.rmtree(target.path, ignore_errors=True)
         found = ship(Run(options.runs / name), target, options.device, options.commit)
         print(f"{name}: {found['reward']:.3f} ({found['reward_as_trained']:.3f} as trained)")
         weights[name] = found
     about = "Weights of the paper's agents: one seed each, trained at the paper preset."
     card = {"about": about, "licence": "MIT", "commit": options.commit, "precision": "float16"}
-    write_json(FOLDER / "card.json", {**card, "weights": weights})
+    write_json(SHIPPED / "card.json", {**card, "weights": weights})
 
 
 if __name__ == "__main__":

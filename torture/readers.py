@@ -153,7 +153,6 @@ RUNS = {
     "load a run": Reader("run", RUN, _load, share=10),
     "report of a run": Reader("run", RUN, verb("report run"), ("report.html",), 8),
     "train --resume": Reader("run", RUN, verb(RESUMED), ("run",)),
-    "train --resume, older": Reader("older run", RUN, verb(RESUMED), ("run",)),
     "wandb-id": Reader(
         "run", ("run/wandb-id.json", "run/config.json"), _sink, ("run/wandb-id.json",), 2
     ),

@@ -14,14 +14,12 @@ import jax
 import numpy as np
 
 import stubbed
-from older import made_old
 from omniglot.tiny_archives import drawing_files, pack, run_files
 from reinstate.cell import EpisodicLSTMCell
 from reinstate.cli import main
 from reinstate.files import read_json, write_document, write_json
 from reinstate.interop.exchange import save_cell
 from reinstate.runs.choice_fits import fit_choices, write_example
-from reinstate.runs.run import Run
 from reinstate.tasks.drawings import save_embeddings
 from reinstate_paper.omniglot.embedder import Convolutions, Embedder, save_embedder
 from reinstate_paper.omniglot.images import ARCHIVES, content_sha256
@@ -83,11 +81,6 @@ def _run() -> None:
     _command("train small --checkpoint-every 1 --out run")
     _command("evaluate run")
     write_json(Path("run/wandb-id.json"), {"id": "0123456789ab"})
-
-
-def _older_run() -> None:
-    _run()
-    made_old(Run(Path("run")))
 
 
 def _reproduction() -> None:
@@ -180,7 +173,6 @@ def _embedder() -> None:
 
 SEEDS: Mapping[str, Callable[[], None]] = {
     "run": _run,
-    "older run": _older_run,
     "reproduction": _reproduction,
     "paper": _paper,
     "results": _recorded,

@@ -27,7 +27,7 @@ from reinstate.figures.page.play import (
     write_play,
 )
 from reinstate.files import read_json
-from reinstate.runs.shipped import FOLDER
+from reinstate.runs.run import SHIPPED
 from spoken import Command, assert_refused
 
 
@@ -71,7 +71,7 @@ def test_a_report_of_these_experiments_has_them_too() -> None:
 
 def test_the_agent_is_the_package_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder of the same name, which `reinstate watch` would prefer, is not looked at."""
-    shutil.copytree(FOLDER / "water-maze/l2rl", tmp_path / "water-maze/epl2rl")
+    shutil.copytree(SHIPPED / "water-maze/l2rl", tmp_path / "water-maze/epl2rl")
     expected = agent_of("water-maze")
     monkeypatch.chdir(tmp_path)
     assert agent_of("water-maze") == expected

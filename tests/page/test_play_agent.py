@@ -24,8 +24,7 @@ from reinstate.figures.page.play import (
 from reinstate.memory import DND
 from reinstate.rollout import play, start_epoch
 from reinstate.runs.judge import Evaluator
-from reinstate.runs.run import Run, open_run
-from reinstate.runs.shipped import FOLDER
+from reinstate.runs.run import SHIPPED, Run, open_run
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.water_maze import WaterMaze
 
@@ -100,7 +99,7 @@ def recorded(experiment: str, recall: float, seed: int) -> tuple[list[dict[str, 
     one XLA's tanh in float32 differs visibly from another's. Keys have float32 as always.
     """
     kind, answer, luck = WORLDS[experiment]
-    run = Run(FOLDER / experiment / AGENT)
+    run = Run(SHIPPED / experiment / AGENT)
     opened = open_run(run.path)
     evaluator, memory = Evaluator(*opened), opened.settings.memory
     params = jax.tree.map(lambda x: np.asarray(x[0], np.float64), evaluator.load(run).params)
@@ -232,7 +231,7 @@ def test_it_earns_what_evaluate_says() -> None:
 
     7.143 against 7.175 ± 0.083; 200 epochs gave 7.151, in four times the time.
     """
-    run = Run(FOLDER / "water-maze" / AGENT)
+    run = Run(SHIPPED / "water-maze" / AGENT)
     evaluator = Evaluator(*open_run(run.path))
     by_epoch = evaluator.record(evaluator.load(run)).reward[0].sum(axis=-1).mean(axis=-1)
     mean, error = by_epoch.mean(), by_epoch.std(ddof=1) / len(by_epoch) ** 0.5

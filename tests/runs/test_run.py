@@ -21,7 +21,7 @@ from reinstate.errors import UserError
 from reinstate.evaluation import Record
 from reinstate.files import read_json, require_empty
 from reinstate.runs import run as runs
-from reinstate.runs.checkpoints import OLD_CHECKPOINT, load_checkpoint
+from reinstate.runs.checkpoints import CHECKPOINT, load_checkpoint
 from reinstate.runs.run import Run, write_record
 from reinstate.tasks.water_maze import MazeTrace
 from tiny import contents
@@ -110,6 +110,10 @@ def test_out_that_is_no_place_for_a_run(tmp_path: Path, resume: bool) -> None:
         (None, "x holds no run: it has no config.json"),
         ("[]", r"config\.json is not the config of a run"),
         ('{"config": 3}', r"config\.json is not the config of a run"),
+        (
+            '{"config": {}, "format": 3}',
+            "x holds a run of format 3, and this version knows 2",
+        ),
         ('{"config"', r"config\.json cannot be read"),
     ],
 )
@@ -265,12 +269,12 @@ def test_a_checkpoint_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "metadata", [None, {"format": "pt"}, {OLD_CHECKPOINT: "-1.5"}, {OLD_CHECKPOINT: "9" * 5000}]
+    "metadata", [None, {"format": "pt"}, {CHECKPOINT: "-1.5"}, {CHECKPOINT: '{"epoch": 1}'}]
 )
 def test_a_foreign_file(tmp_path: Path, metadata: dict[str, str] | None) -> None:
     path = tmp_path / "foreign.safetensors"
     save_file({"w": np.ones(3)}, path, metadata)
-    with pytest.raises(UserError, match=f"{path} is not a checkpoint of this program"):
+    with pytest.raises(UserError, match=f"{path} is no {CHECKPOINT}"):
         load_checkpoint(path, a_state())
 
 

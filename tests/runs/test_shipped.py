@@ -11,8 +11,15 @@ import reinstate
 from reinstate.errors import UserError
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.notebook import TrainedAgent
-from reinstate.runs.run import Run, open_run
-from reinstate.runs.shipped import FOLDER, find_run, is_shipped, read_card, shipped_names
+from reinstate.runs.run import (
+    SHIPPED,
+    Run,
+    find_run,
+    is_shipped,
+    open_run,
+    read_card,
+    shipped_names,
+)
 from reinstate_paper import EXPERIMENTS
 
 WITHOUT_MEMORY = 4.436  # the most that barcode bandits pay an agent that forgets
@@ -72,7 +79,7 @@ def test_a_folder_of_that_name_comes_first_and_a_misspelt_name_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert find_run("water-maze/l2rl").path == FOLDER / "water-maze" / "l2rl"
+    assert find_run("water-maze/l2rl").path == SHIPPED / "water-maze" / "l2rl"
     (tmp_path / "water-maze" / "l2rl").mkdir(parents=True)
     assert find_run("water-maze/l2rl").path == Path("water-maze/l2rl")
     with pytest.raises(UserError, match="did you mean water-maze/epl2rl"):

@@ -14,18 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from older import made_old
-from reinstate import registry
 from reinstate.errors import UserError
 from reinstate.files import checksum_of, read_arrays, read_json, write_json
 from reinstate.runs.checkpoints import METRICS
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Bar, Reporter
-from reinstate.runs.run import Run, open_run
+from reinstate.runs.run import Run, start_run
 from reinstate.runs.training import Trained, train
-from reinstate.settings import Settings
-from reinstate.tasks.water_maze import WaterMaze
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import SILENT, TINY, contents, interrupt, new_run, trained_run
 
@@ -250,20 +246,6 @@ def test_other_devices_are_noted_where_they_round_otherwise(
         assert (note in capsys.readouterr().err.replace("\n", " ")) == noted
 
 
-def test_old_checkpoints_leave_their_metrics_to_the_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = made_old(trained_run(tmp_path / "x"))
-    lines = run.metrics_path.read_text().splitlines(keepends=True)
-    run.metrics_path.write_text("".join([lines[0], "{\n", *lines[2:]]))
-    found = train("epl2rl", TINY, run, Reporter())
-    assert [row["epoch"] for row in found.metrics] == [1, 3, 4]
-    assert "has 3 of 4 epochs: curves have gaps" in capsys.readouterr().err
-    run.metrics_path.write_text("".join(lines[:3]))
-    with pytest.raises(UserError, match=r"lacks epoch 4: restore it, or delete .*epoch-00004"):
-        go(run)
-
-
 def flip(path: Path, share: float = 0.5) -> None:
     """Flip one bit of a file."""
     content = bytearray(path.read_bytes())
@@ -316,7 +298,6 @@ def test_the_newest_checkpoints_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_run_is_not_continued_under_other_settings(tmp_path: Path) -> None:
-    """`train` once went on with the old ones and said nothing, as if it had obeyed."""
     run = trained_run(tmp_path / "x")
     before = contents(run.path)
     faster = replace(TINY, learner=replace(TINY.learner, learning_rate=0.5))
@@ -324,40 +305,10 @@ def test_a_run_is_not_continued_under_other_settings(tmp_path: Path) -> None:
     for agent, settings, named in (
         ("epl2rl", faster, change),
         ("l2rl", TINY, "agent: epl2rl → l2rl"),
-        ("epl2rl", Settings(task=WaterMaze()), "experiment: barcode-bandits → water-maze; "),
     ):
         with pytest.raises(UserError, match=rf"cannot resume .*/x with other settings \({named}"):
-            train(agent, settings, run, SILENT)
+            start_run(BARCODE_BANDITS, agent, settings, run.path, resume=True)
     assert contents(run.path) == before
-
-
-def test_a_folder_without_a_config_gets_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So that it can be continued, judged, and refused to others."""
-    after_epoch(monkeypatch, 1, lambda: interrupt(signal.SIGINT))
-    with pytest.raises(Stopped):
-        go(Run(tmp_path / "x"))
-    assert open_run(tmp_path / "x") == (BARCODE_BANDITS, "epl2rl", TINY)
-    assert len(go(Run(tmp_path / "x")).metrics) == 4
-    (tmp_path / "x" / "config.json").unlink()  # whose checkpoints are these?
-    with pytest.raises(UserError, match="x is not empty: it holds no run"):
-        go(Run(tmp_path / "x"))
-
-
-def test_a_run_of_another_experiment_about_the_same_world_is_continued(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = {kind: dict(things) for kind, things in registry._registered.items()}
-    monkeypatch.setattr(registry, "_registered", known)
-    run, mine = trained_run(tmp_path / "x"), replace(BARCODE_BANDITS, name="mine")
-    file = run.path / "config.json"
-    saved = read_json(file)
-    write_json(file, {**saved, "config": {**saved["config"], "experiment": "mine"}})
-    with pytest.raises(UserError, match="experiment: mine → barcode-bandits"):
-        go(run)
-    registry.register("experiment", "mine", mine)
-    assert len(go(run).metrics) == 4
 
 
 def test_checkpoints_cannot_come_every_zero_epochs(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from reinstate.runs import size
 from reinstate.runs.choice_fits import label_of, write_choices
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
-from reinstate.runs.run import open_run, write_record
-from reinstate.runs.shipped import find_run, is_shipped
+from reinstate.runs.run import find_run, is_shipped, open_run, write_record
 from reinstate.settings import Settings
 from reinstate.tasks.two_step import EpisodicTwoStep
 

@@ -115,8 +115,7 @@ class Figure(Computing):
 
         from reinstate.runs import size
         from reinstate.runs.judge import Evaluator
-        from reinstate.runs.run import open_run
-        from reinstate.runs.shipped import find_run
+        from reinstate.runs.run import find_run, open_run
 
         run = find_run(folder)
         experiment, agent, settings = open_run(run.path)

@@ -67,7 +67,7 @@ def _summary(thing: Any) -> str:
 
 def _weights() -> dict[str, str]:
     """Say of each experiment which trained agents come with the package, and what they earn."""
-    from reinstate.runs.shipped import read_card
+    from reinstate.runs.run import read_card
 
     agents: dict[str, list[str]] = {}
     for name, about in read_card()["weights"].items():

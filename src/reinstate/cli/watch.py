@@ -19,8 +19,7 @@ from reinstate.runs import size
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
-from reinstate.runs.run import Opened, Run, open_run
-from reinstate.runs.shipped import find_run
+from reinstate.runs.run import Opened, Run, find_run, open_run
 from reinstate.settings import Settings
 from reinstate.tasks.water_maze import WaterMaze
 

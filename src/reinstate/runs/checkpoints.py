@@ -19,8 +19,6 @@ from reinstate.files import checksum_of, parse, read_arrays, write_arrays
 
 CHECKPOINT = "reinstate-checkpoint-2"
 WEIGHTS = "reinstate-weights-2"
-# Of earlier versions: they name an epoch alone, and have no checksum.
-OLD_CHECKPOINT, OLD_WEIGHTS = "reinstate-checkpoint-1", "reinstate-weights-1"
 METRICS = "metrics.jsonl"  # the last rows, as the bytes of that file
 # Of a longer run a checkpoint carries the last rows alone, and the file beside it has the rest:
 # with all of them, what is written would grow with the square of the epochs.
@@ -36,7 +34,7 @@ class Checkpoint(NamedTuple):
 
     state: Any
     epoch: int
-    rows: list[Row] | None  # the last ones; None in those of earlier versions
+    rows: list[Row]  # the last ones
 
 
 def write_checkpoint(path: Path, state: Any, epoch: int, rows: Sequence[Row]) -> None:
@@ -57,9 +55,8 @@ def load_checkpoint(path: Path, template: Any) -> Checkpoint:
     """Read a checkpoint, if it fits the template (arrays, or their shapes)."""
     if not path.is_file():
         raise UserError(f"{path} is no file: name a checkpoint of the run")
-    arrays, epoch = _read(path, (CHECKPOINT, OLD_CHECKPOINT), _size_of(template))
-    lines = arrays.pop(METRICS, None)
-    rows = None if lines is None else _rows(path, lines.tobytes())
+    arrays, epoch = _read(path, CHECKPOINT, _size_of(template))
+    rows = _rows(path, arrays.pop(METRICS, np.zeros(0, np.uint8)).tobytes())
     return Checkpoint(_fill(path, arrays, template), epoch, rows)
 
 
@@ -90,7 +87,7 @@ def _is_number(value: Any) -> bool:
 
 def load_weights(path: Path, template: Any) -> tuple[Any, int]:
     """Read weights and the epoch they are of, in the template's dtypes, from a file of weights."""
-    arrays, epoch = _read(path, (WEIGHTS, OLD_WEIGHTS), _size_of(template))
+    arrays, epoch = _read(path, WEIGHTS, _size_of(template))
     wanted = leaves(template)
     typed = {n: a.astype(wanted[n].dtype) if n in wanted else a for n, a in arrays.items()}
     return _fill(path, typed, template), epoch
@@ -106,44 +103,23 @@ def _write(path: Path, arrays: dict[str, np.ndarray], kind: str, epoch: int) -> 
     write_arrays(path, arrays, {kind: json.dumps(about)})
 
 
-def _read(path: Path, kinds: tuple[str, str], size: int) -> tuple[dict[str, np.ndarray], int]:
-    """Read arrays of one of two kinds, the newer of which has a checksum; return their epoch."""
+def _read(path: Path, kind: str, size: int) -> tuple[dict[str, np.ndarray], int]:
+    """Read arrays of a kind of file, and the epoch they are of."""
     advice = f"it is cut short, or no file of ours; restore it, or {_AGAIN}"
     arrays, metadata = read_arrays(path, advice, size + LARGEST_METRICS)
-    new, old = kinds
-    if new in metadata:
-        about = _about(metadata[new])
-        if about.get("sha256") != checksum_of(arrays):
-            raise Damaged(f"{path} is damaged: its checksum differs; restore it, or {_AGAIN}")
-        epoch = about.get("epoch")
-    else:
-        found = metadata.get(old, "")
-        epoch = int(found) if found.isdecimal() and len(found) < 10 else None
-    if not isinstance(epoch, int):
-        raise UserError(_unknown(path, metadata, new))
+    try:
+        about = parse(metadata[kind].encode())
+        epoch, checksum = about["epoch"], about["sha256"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        raise UserError(f"{path} is no {kind}: choose or restore another") from None
+    if checksum != checksum_of(arrays) or type(epoch) is not int:
+        raise Damaged(f"{path} is damaged: its checksum differs; restore it, or {_AGAIN}")
     if _named(path) not in (None, epoch):
         raise Damaged(f"{path} holds epoch {epoch}: it was copied or renamed; delete it")
     return arrays, epoch
 
 
 _AGAIN = "continue the run, which makes it again"
-
-
-def _about(text: str) -> Mapping[str, Any]:
-    try:
-        found = parse(text.encode())
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _unknown(path: Path, metadata: Mapping[str, str], kind: str) -> str:
-    stem, _, version = kind.rpartition("-")
-    found = [name.removeprefix(f"{stem}-") for name in metadata if name.startswith(f"{stem}-")]
-    if any(n.isdecimal() and len(n) < 10 and int(n) > int(version) for n in found):
-        return f"{path} is of a newer version of this program: install that"
-    what = "file of weights" if kind == WEIGHTS else "checkpoint"
-    return f"{path} is not a {what} of this program: choose or restore another"
 
 
 def _named(path: Path) -> int | None:

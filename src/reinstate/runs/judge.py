@@ -130,11 +130,7 @@ class Evaluator:
         """Return the files to be judged as well: none of a run that has its weights alone."""
         found = run.milestones()
         wanted = sorted(milestone_epochs(self.experiment, self.settings.learner.epochs))
-        if run.format > 1:
-            return {epoch: found[epoch] for epoch in wanted if epoch in found}
-        found |= run.checkpoints()  # earlier versions kept every one, and judged those near by
-        near = {min(found, key=lambda epoch: abs(epoch - aim)) for aim in wanted if found}
-        return {epoch: found[epoch] for epoch in sorted(near)}
+        return {epoch: found[epoch] for epoch in wanted if epoch in found}
 
     def load(self, run: Run, checkpoint: Path | None = None) -> TrainState:
         """Load a run's trained state, from its last checkpoint or the file named."""

@@ -207,19 +207,11 @@ def restore(
     return init(), 0, []
 
 
-def _whole(run: Run, epoch: int, carried: list[Row] | None, reporter: Reporter) -> list[Row]:
-    """Put the metrics that a checkpoint does not carry before those that it does, from the file.
-
-    Checkpoints of earlier versions carry none.
-    """
+def _whole(run: Run, epoch: int, carried: list[Row], reporter: Reporter) -> list[Row]:
+    """Put the metrics that a checkpoint does not carry before those that it does, from the file."""
     first = carried[0]["epoch"] if carried else epoch + 1
     filed = {row["epoch"]: row for row in run.read_metrics(first - 1)} if first > 1 else {}
-    rows = [*(filed[each] for each in sorted(filed)), *(carried or ())]
-    if epoch and (not rows or rows[-1]["epoch"] != epoch):
-        raise UserError(
-            f"{run.metrics_path} lacks epoch {epoch}: restore it, or delete {run.last_checkpoint()}"
-            " to continue from the checkpoint before"
-        )
+    rows = [*(filed[each] for each in sorted(filed)), *carried]
     if len(rows) != epoch:
         reporter.note(f"{run.metrics_path} has {len(rows)} of {epoch} epochs: curves have gaps")
     return rows

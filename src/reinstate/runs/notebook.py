@@ -38,8 +38,7 @@ from reinstate.runs.judge import Evaluator
 from reinstate.runs.loop import Row
 from reinstate.runs.progress import Reporter
 from reinstate.runs.reproduce import curve_of
-from reinstate.runs.run import Run, open_run, start_run
-from reinstate.runs.shipped import find_run
+from reinstate.runs.run import Run, find_run, open_run, start_run
 from reinstate.runs.training import label_of
 from reinstate.runs.training import train as train_run
 from reinstate.settings import Settings, recorded_settings

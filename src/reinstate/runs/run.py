@@ -12,14 +12,15 @@ import io
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from reinstate import devices
-from reinstate.errors import UserError
+from reinstate.errors import UserError, nearest
 from reinstate.evaluation import Record
 from reinstate.files import (
     append_line,
@@ -35,7 +36,10 @@ from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.provenance import provenance, today
 from reinstate.settings import Settings, completed, differences, recorded_settings, to_dict
 
-FORMAT = 2  # of the folder; 1 kept every checkpoint, and metrics beside them alone
+FORMAT = 2  # of the folder
+# Weights that come with the package, one seed per experiment and agent of the paper: folders like
+# those of runs, without optimiser state and in half precision. card.json says what each earns.
+SHIPPED = Path(__file__).with_name("weights")
 
 
 class Run:
@@ -57,9 +61,18 @@ class Run:
     def evaluation_path(self) -> Path:
         return self.path / "evaluation.json"
 
-    def create(self, config: dict[str, Any], resume: bool, device: str | None = None) -> None:
-        """Start here, or make sure that what is here is the same run."""
-        if not (self.path / "config.json").exists():
+    def create(
+        self,
+        config: dict[str, Any],
+        resume: bool,
+        device: str | None = None,
+        complete: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    ) -> None:
+        """Start here, or make sure that what is here is the same run.
+
+        `complete` adds to a recorded config what came later.
+        """
+        if not self.exists:
             require_empty(self.path, "it holds no run; choose another --out")
             made = {"date": today(), "device": device or devices.describe(), **provenance()}
             write_document(self.path / "config.json", {"format": FORMAT, "config": config, **made})
@@ -69,7 +82,7 @@ class Run:
                 " or choose another --out"
             )
         else:
-            require_same(self.path, self.read_config(), config)
+            require_same(self.path, complete(self.read_config()), config)
 
     def read_saved(self) -> dict[str, Any]:
         """Read all of config.json: what was asked for, and where the run was begun."""
@@ -79,18 +92,12 @@ class Run:
         saved = read_json(path)
         if not isinstance(saved, dict) or not isinstance(saved.get("config"), dict):
             raise UserError(f"{path} is not the config of a run")
-        version = saved.setdefault("format", 1)
-        if version not in range(1, FORMAT + 1):
+        if saved.get("format") != FORMAT:
             raise UserError(
-                f"{self.path} holds a run of format {version}, and this version knows {FORMAT}:"
-                " install the version that made it"
+                f"{self.path} holds a run of format {saved.get('format')}, and this version knows"
+                f" {FORMAT}: install the version that made it"
             )
         return saved
-
-    @property
-    def format(self) -> int:
-        """The version of the folder."""
-        return int(self.read_saved()["format"]) if self.exists else FORMAT
 
     def read_config(self) -> dict[str, Any]:
         """Read what was asked for."""
@@ -180,11 +187,8 @@ def start_run(
     """Create the run of one agent on disk, or make sure that it can be continued."""
     settings.make_learner(agent)  # refuses what cannot work before anything is written
     device = spread.describe(settings.seeds, settings.learner.lanes)
-    run, config = Run(out), config_of(experiment, agent, settings)
-    if resume and run.exists:
-        require_same_run(experiment, run, config)
-    else:
-        run.create(config, resume, device)
+    run = Run(out)
+    run.create(config_of(experiment, agent, settings), resume, device, partial(_known, experiment))
     return run
 
 
@@ -195,9 +199,11 @@ def config_of(experiment: Experiment, agent: str, settings: Settings) -> dict[st
 
 def require_same_run(experiment: Experiment, run: Run, config: dict[str, Any]) -> None:
     """Refuse to continue a run with another config."""
-    saved = run.read_config()
-    known = completed(experiment.world, saved.get("settings"))
-    require_same(run.path, {**saved, "settings": known}, config)
+    require_same(run.path, _known(experiment, run.read_config()), config)
+
+
+def _known(experiment: Experiment, config: dict[str, Any]) -> dict[str, Any]:
+    return {**config, "settings": completed(experiment.world, config.get("settings"))}
 
 
 def open_run(path: Path) -> Opened:
@@ -226,3 +232,32 @@ def require_same(path: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
             f"cannot resume {path} with other settings ({'; '.join(changed)}):"
             " repeat the run's own, or choose another --out"
         )
+
+
+def shipped_names() -> list[str]:
+    """Name what is shipped, as EXPERIMENT/AGENT."""
+    return [*read_card()["weights"]]
+
+
+def read_card() -> dict[str, Any]:
+    """Read how the shipped weights were trained, and what they earn."""
+    card: dict[str, Any] = read_json(SHIPPED / "card.json")
+    return card
+
+
+def find_run(path: str | Path) -> Run:
+    """Find the run in a folder or, where there is no such folder, the shipped one of that name."""
+    name = Path(path).as_posix()
+    if Path(path).exists():
+        return Run(Path(path))
+    if name in shipped_names():
+        return Run(SHIPPED / name)
+    experiments = {shipped.partition("/")[0] for shipped in shipped_names()}
+    if name.count("/") == 1 and name.partition("/")[0] in experiments:
+        raise UserError(nearest("run", name, shipped_names()))
+    return Run(Path(path))
+
+
+def is_shipped(run: Run) -> bool:
+    """Tell whether a run is the package's own, where nothing is to be written."""
+    return SHIPPED in run.path.parents

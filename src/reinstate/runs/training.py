@@ -12,20 +12,19 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import checkify
 
-from reinstate.agent import AGENTS, AgentKind
+from reinstate.agent import AgentKind
 from reinstate.devices import SPREAD, Division, Spread, over_mesh, over_seeds
 from reinstate.files import locked
 from reinstate.learner import EpochMetrics, Learner, TrainState
 from reinstate.runs.checkpoints import Row, leaves
-from reinstate.runs.experiment import Experiment, experiment_names, experiment_of, find_experiment
+from reinstate.runs.experiment import Experiment, experiment_names, find_experiment
 from reinstate.runs.judge import milestone_epochs
 from reinstate.runs.loop import ALONE, KEEP, RunWork, Stopped, require_kept
 from reinstate.runs.progress import Reporter
 from reinstate.runs.ranks import Alone
-from reinstate.runs.run import Run, require_same
+from reinstate.runs.run import Run
 from reinstate.runs.sinks import require_sinks
-from reinstate.settings import Settings, completed, to_dict
-from reinstate.tasks.base import World
+from reinstate.settings import Settings
 
 __all__ = ["Stopped", "Trained", "label_of", "train"]
 
@@ -61,12 +60,11 @@ def train(
 ) -> Trained:
     """Train all seeds of a run to its end, from its last checkpoint if there is one.
 
-    A run of another agent or other settings is refused, and left as it is, and so is one that
-    another process is training. Without a run, nothing is kept. `track` names sinks
-    (`reinstate.runs.sinks`) that show the metrics besides metrics.jsonl. Of checkpoints the newest
-    `keep_checkpoints` stay, or all with 0.
-    `spread` chooses devices; `ranks` are the processes that train this together. `program` returns
-    what `compile_epoch` made, where somebody has compiled it ahead.
+    A run that another process is training is refused. Without a run, nothing is kept. `track` names
+    sinks (`reinstate.runs.sinks`) that show the metrics besides metrics.jsonl. Of checkpoints the
+    newest `keep_checkpoints` stay, or all with 0. `spread` chooses devices; `ranks` are the
+    processes that train this together. `program` returns what `compile_epoch` made, where somebody
+    has compiled it ahead.
     """
     require_sinks(track)
     require_kept(keep_checkpoints)
@@ -76,9 +74,6 @@ def train(
         with TemporaryDirectory(prefix="reinstate-") as folder:
             return _trained(AgentWork(agent, settings, Run(Path(folder)), reporter, **how), track)
     with locked(run.path):
-        claim(run, agent, settings, spread)
-        if run.format == 1:
-            how["keep"] = 0  # its early checkpoints are its milestones
         return _trained(AgentWork(agent, settings, run, reporter, **how), track)
 
 
@@ -90,34 +85,6 @@ def _trained(work: "AgentWork", track: Sequence[str]) -> Trained:
     compile_seconds = work.train(track)
     train_seconds = sum(row["seconds"] for row in work.rows if row["epoch"] > done)
     return Trained(work.state, work.rows, compile_seconds, train_seconds)
-
-
-def claim(run: Run, agent: AgentKind, settings: Settings, spread: Spread = SPREAD) -> None:
-    """Record what a folder is for, or make sure that it is for this agent and these settings."""
-    name = agent if isinstance(agent, str) else AGENTS.name_of(agent) or label_of(agent)
-    world = type(settings.task)
-    saved = run.read_config() if run.exists else {}
-    config = {
-        "experiment": _experiment_of(world, str(saved.get("experiment"))),
-        "agent": name,
-        "settings": to_dict(settings),
-    }
-    if run.exists:
-        known = completed(world, saved.get("settings"))
-        require_same(run.path, {**saved, "settings": known}, config)
-    else:
-        settings.make_learner(agent)  # refuses what cannot work before anything is written
-        run.create(
-            config, resume=False, device=spread.describe(settings.seeds, settings.learner.lanes)
-        )
-
-
-def _experiment_of(world: type[World], recorded: str) -> str:
-    """Name a world's experiment: of several, the one that is recorded; of none, the world."""
-    if recorded in experiment_names() and find_experiment(recorded).world is world:
-        return recorded
-    found = experiment_of(world)
-    return found.name if found else world.__name__
 
 
 class AgentWork(RunWork[TrainState, EpochMetrics]):

@@ -23,8 +23,7 @@ from reinstate.baselines.water_maze import water_maze_optimum
 from reinstate.figures.markup import Markup, escaped, tag
 from reinstate.figures.page.frame import framed, part, require_page
 from reinstate.files import read_arrays, write_atomically
-from reinstate.runs.run import Run, open_run
-from reinstate.runs.shipped import FOLDER
+from reinstate.runs.run import SHIPPED, Run, open_run
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.water_maze import WaterMaze
 
@@ -132,7 +131,7 @@ def agent_of(experiment: str) -> dict[str, Any]:
 
     It comes from the package, whatever folder of that name there is elsewhere.
     """
-    run = Run(FOLDER / experiment / AGENT)
+    run = Run(SHIPPED / experiment / AGENT)
     settings = open_run(run.path).settings
     arrays, _ = read_arrays(run.weights_path, "install this package again")
     flat = np.concatenate([arrays[name].astype("<f2").ravel() for name in PARTS])
@@ -166,5 +165,5 @@ def best_of(experiment: str) -> list[float]:
 
 
 def _task(experiment: str) -> WaterMaze | BarcodeBandits:
-    task: Any = open_run(FOLDER / experiment / AGENT).settings.task
+    task: Any = open_run(SHIPPED / experiment / AGENT).settings.task
     return task
