@@ -103,26 +103,6 @@ def test_a_key_within_reach_takes_the_slot_and_its_place() -> None:
     assert int(memory.writes) == 4 and memory.merged.tolist() == [3, 1, 0, 0]
 
 
-def test_a_mean_of_many_keys_is_their_mean() -> None:
-    dnd = consolidating(reach=100.0)
-    keys = np.random.default_rng(0).normal(size=(12, 3))
-    memory = dnd.empty(3, 1)
-    for n, key in enumerate(keys.tolist(), 1):
-        memory = write(dnd, memory, key, [float(n)])
-        np.testing.assert_allclose(memory.keys[0], keys[:n].mean(axis=0), atol=1e-6)
-    assert memory.values[0].tolist() == [12.0]  # of values, the newest stays alone
-    assert int(dnd.filled(memory)) == 1
-
-
-def test_the_nearest_key_alone_is_merged_with_and_only_within_reach() -> None:
-    dnd = consolidating(merge="replace")
-    memory = filled(dnd, ([0, 0], [1.0]), ([1.2, 0], [2.0]))
-    memory = write(dnd, memory, [0.8, 0], [3.0])  # both are within reach
-    assert full_keys(memory) == [[0, 0], [np.float32(0.8), 0]]
-    memory = write(dnd, memory, [0, 1.1], [4.0])  # its nearest is not
-    assert full_keys(memory)[-1] == [0, np.float32(1.1)] and int(dnd.filled(memory)) == 3
-
-
 def test_reach_includes_its_end() -> None:
     memory = filled(consolidating(), ([0, 0], [1.0]), ([1, 0], [2.0]))
     assert full_keys(memory) == [[0.5, 0]]
@@ -136,52 +116,6 @@ def test_an_identical_key_comes_before_one_that_is_as_near() -> None:
         dnd = Consolidating(4, reach=0.1, merge=merge)
         after = write(dnd, memory, [2, 0], [3.0])
         assert stored(after) == {(1, 0): [1.0], (2, 0): [3.0]}
-
-
-def test_without_reach_keys_of_one_direction_are_two_contexts() -> None:
-    dnd = Consolidating(4, reach=0.0, merge="replace")
-    assert len(stored(filled(dnd, ([1, 0], [1.0]), ([2, 0], [2.0])))) == 2
-
-
-def test_an_empty_slot_is_within_nobody_s_reach() -> None:
-    dnd = consolidating()
-    memory = filled(dnd, ([0.4, 0], [1.0]))  # the keys of empty slots are zeros, and near
-    assert full_keys(memory) == [[np.float32(0.4), 0]]
-    memory = write(dnd, memory, [9, 9], [2.0])
-    assert int(dnd.filled(memory)) == 2 and memory.merged.tolist() == [1, 1, 0, 0]
-
-
-def test_what_is_replaced_leaves_no_trace() -> None:
-    dnd = consolidating(capacity=2)
-    memory = filled(dnd, ([0, 0], [1.0]), ([0.8, 0], [2.0]), ([20, 0], [3.0]))
-    assert memory.merged.tolist() == [2, 1]
-    memory = write(dnd, memory, [0, 30], [4.0])  # in the place of two keys of another context
-    assert full_keys(memory) == [[20, 0], [0, 30]] and memory.merged.tolist() == [1, 1]
-    memory = write(dnd, memory, [0, 31], [5.0])
-    assert full_keys(memory) == [[20, 0], [0, 30.5]]
-
-
-def test_the_newest_within_reach_comes_first_if_asked() -> None:
-    entries: Any = ([0, 0], [1.0]), ([0.8, 0], [2.0]), ([0.1, 9], [3.0])
-    for recall, order in (("nearest", [0, 1, 2]), ("newest", [1, 0, 2])):
-        dnd = consolidating(merge="none", recall=recall, k=3)
-        found, _ = read(dnd, filled(dnd, *entries), [0.1, 0])
-        assert found.slots.tolist() == order  # the third is newer, but out of reach
-    dnd = consolidating(merge="none", recall="newest")
-    memory = filled(dnd, *entries)
-    assert read(dnd, memory, [0.1, 0])[0].value.tolist() == [2.0]
-    assert read(dnd, memory, [-3, 0])[0].value.tolist() == [1.0]  # none within reach: the nearest
-    found, _ = read(dnd, dnd.empty(2, 1), [0, 0])
-    assert found.written.tolist() == [0] and found.value.tolist() == [0.0]
-
-
-def test_filled_counts_slots() -> None:
-    dnd = consolidating(capacity=3)
-    memory, counts = dnd.empty(2, 1), []
-    for x in (0.0, 0.0, 0.5, 10.0, 20.0, 30.0):
-        memory = write(dnd, memory, [x, 0], [1.0])
-        counts.append(int(dnd.filled(memory)))
-    assert counts == [1, 1, 1, 2, 3, 3]
 
 
 def test_what_a_read_tells_of_each_neighbour() -> None:
@@ -205,8 +139,3 @@ def test_gradients_of_merged_keys_are_shares_of_the_mean() -> None:
 
     gradient = jax.jit(jax.grad(key_of_three))(jnp.arange(6.0).reshape(3, 2))
     np.testing.assert_allclose(gradient, [[1 / 3, 0]] * 3, rtol=1e-6)
-
-
-def test_one_that_is_fitted_keeps_its_other_settings() -> None:
-    dnd = Consolidating(50, 3, "euclidean", 0.1, "replace", 0.7, "newest")
-    assert dnd.fitted(9) == Consolidating(9, 3, "euclidean", 0.1, "replace", 0.7, "newest")

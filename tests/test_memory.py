@@ -111,66 +111,10 @@ def test_any_sequence_of_writes_and_reads_is_that_of_the_twin(
         assert stored(memory) == {tuple(e.key): e.value.tolist() for e in twin.entries}
 
 
-@pytest.mark.parametrize("distance", DISTANCES)
-def test_ties_go_to_the_newest(distance: str) -> None:
-    dnd = DND(capacity=4, distance=distance)  # type: ignore[arg-type]
-    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]), ([-1, -1], [3.0]))
-    assert read(dnd, memory, [1, 1])[0].value.tolist() == [2.0]
-    # Written again, the old key is the newest; its slot is still the first.
-    memory = write(dnd, memory, [1, 0], [4.0])
-    assert read(dnd, memory, [1, 1])[0].value.tolist() == [4.0]
-
-
-def test_neighbours_in_a_tie_come_newest_first() -> None:
-    dnd = DND(capacity=4, k=3, distance="euclidean")
-    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]), ([-1, 0], [3.0]), ([0, -1], [4.0]))
-    retrieval, _ = read(dnd, memory, [0, 0])
-    assert retrieval.slots.tolist() == [3, 2, 1]
-    np.testing.assert_allclose(retrieval.value, [3.0], rtol=1e-6)
-
-
-def test_an_exact_duplicate_overwrites_in_place() -> None:
-    dnd = DND(capacity=2)
-    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]), ([0, 1], [3.0]))
-    assert memory.keys.tolist() == [[1, 0], [0, 1]]
-    assert memory.values.tolist() == [[1.0], [3.0]]
-
-
 def test_a_zero_key_is_stored_and_is_no_duplicate_of_an_empty_slot() -> None:
     dnd = DND(capacity=4, distance="euclidean")
     memory = filled(dnd, ([0, 0], [1.0]), ([1, 0], [2.0]), ([0, 0], [3.0]))
     assert stored(memory) == {(0, 0): [3.0], (1, 0): [2.0]}
-
-
-def test_a_full_memory_forgets_what_was_not_used_for_longest() -> None:
-    dnd = DND(capacity=2)
-    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]), ([1, 1], [3.0]))
-    assert stored(memory) == {(0, 1): [2.0], (1, 1): [3.0]}
-
-
-def test_reading_counts_as_use() -> None:
-    dnd = DND(capacity=2)
-    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]))
-    _, memory = read(dnd, memory, [1, 0])
-    memory = write(dnd, memory, [1, 1], [3.0])
-    assert stored(memory) == {(1, 0): [1.0], (1, 1): [3.0]}
-
-
-def test_reading_does_not_make_an_entry_newer() -> None:
-    dnd = DND(capacity=2)
-    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]))
-    _, memory = read(dnd, memory, [1, 0])
-    assert read(dnd, memory, [1, 1])[0].value.tolist() == [2.0]
-
-
-@pytest.mark.parametrize("distance", DISTANCES)
-def test_an_empty_memory_gives_zeros_infinitely_far_away(distance: str) -> None:
-    dnd = DND(capacity=4, k=3, distance=distance)  # type: ignore[arg-type]
-    retrieval, memory = read(dnd, dnd.empty(2, 3), [1, 0])
-    assert retrieval.value.tolist() == [0, 0, 0]
-    assert retrieval.weights.tolist() == [0, 0, 0]
-    assert retrieval.distances.tolist() == [np.inf] * 3
-    assert stored(memory) == {}
 
 
 def test_fewer_entries_than_k_share_all_the_weight() -> None:
@@ -183,25 +127,6 @@ def test_fewer_entries_than_k_share_all_the_weight() -> None:
     # The empty slot that filled up the k is still the first to be written.
     memory = write(dnd, memory, [2, 2], [7.0])
     assert len(stored(memory)) == 3
-
-
-@pytest.mark.parametrize("distance", DISTANCES)
-def test_a_single_neighbour_comes_back_whole_however_far(distance: str) -> None:
-    dnd = DND(capacity=4, distance=distance)  # type: ignore[arg-type]
-    value, queries = [0.1, -1 / 3], [[1.0, 0.0], [0.3, 0.7], [-5.0, 0.0], [0.0, 0.0]]
-    memory = filled(dnd, ([1, 0], value))
-    for query in queries:
-        retrieval, _ = read(dnd, memory, query)
-        assert retrieval.weights.tolist() == [1.0]
-        np.testing.assert_array_equal(retrieval.value, np.array(value, np.float32))
-
-
-def test_reading_changes_no_entry() -> None:
-    dnd = DND(capacity=2)
-    memory = filled(dnd, ([1, 0], [1.0]), ([0, 1], [2.0]))
-    _, after = read(dnd, memory, [1, 0])
-    assert stored(after) == stored(memory)
-    np.testing.assert_array_equal(after.written, memory.written)
 
 
 Arguments = tuple[np.ndarray, np.ndarray, np.ndarray]

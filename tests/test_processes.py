@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from reinstate import processes
 from reinstate.errors import UserError
 from reinstate.processes import Bag, Process, Urn, exposures, make_process
 
@@ -160,13 +159,6 @@ def test_sampling_compiles_and_batches(process: Process) -> None:
 def test_exposures_count_earlier_meetings(indices: list[int]) -> None:
     before = [indices[:n].count(task) for n, task in enumerate(indices)]
     assert exposures(jnp.array(indices)).tolist() == before
-
-
-@given(st.lists(st.integers(0, 3), min_size=8, max_size=8))
-def test_exposures_of_many_episodes_are_counted_by_sorting(indices: list[int]) -> None:
-    found = processes._exposures_of_many(jnp.array(indices))
-    assert found.dtype == jnp.int32
-    assert found.tolist() == exposures(jnp.array(indices)).tolist()
 
 
 def test_a_long_epoch_takes_no_square_of_memory() -> None:

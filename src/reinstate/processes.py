@@ -117,21 +117,11 @@ def make_process(name: str, num_tasks: int, repeats: int, alpha: float) -> Proce
     raise UserError(f"unknown process {name!r}: choose bag or urn")
 
 
-COMPARED = 2048  # episodes that may all be compared with one another: that takes their square
-
-
 def exposures(indices: Array) -> Array:
-    """Count how often each episode's task was met before in the epoch, (episodes,)."""
-    if indices.shape[0] > COMPARED:
-        return _exposures_of_many(indices)
-    episode = jnp.arange(indices.shape[0])
-    same = indices[:, None] == indices[None, :]
-    earlier = episode[None, :] < episode[:, None]
-    return jnp.sum(same & earlier, axis=1, dtype=jnp.int32)
+    """Count how often each episode's task was met before in the epoch, (episodes,).
 
-
-def _exposures_of_many(indices: Array) -> Array:
-    """Count the same by sorting: each episode's distance from the first one of its task."""
+    By sorting: that is each episode's distance from the first one of its task.
+    """
     order = jnp.argsort(indices, stable=True)
     ranked, place = indices[order], jnp.arange(indices.shape[0], dtype=jnp.int32)
     starts = ranked != jnp.roll(ranked, 1)

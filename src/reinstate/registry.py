@@ -12,14 +12,13 @@ or, in another package's pyproject.toml, an entry point that is loaded once some
 Kinds are agent, memory, task, experiment and sink; each has a group of entry points.
 
 Names become options of the command and folders on disk, so they are held to a few characters. What
-another package brings under any other name is not looked at, nor is a package whose metadata is
-broken.
+another package brings under any other name is not looked at.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
 from reinstate.errors import UserError, nearest, one_line
@@ -33,7 +32,7 @@ GROUPS = {
 }
 
 NAME = re.compile(r"[^\W_](?:[\w.+-]{0,62}[\w+])?")  # a letter or digit first, and no dot last
-LONGEST_REASON = 200  # characters of what a stranger's module says as it fails
+LONGEST = 200  # characters of what somebody else's module says in a message
 
 T = TypeVar("T")
 
@@ -45,7 +44,7 @@ def register(kind: str, name: str, thing: Any) -> None:
     if kind not in GROUPS:
         raise UserError(nearest("kind", kind, GROUPS))
     if not (isinstance(name, str) and NAME.fullmatch(name)):
-        shown = repr(name)[:LONGEST_REASON]
+        shown = repr(name)[:LONGEST]
         raise UserError(
             f"{shown} cannot be a name: use letters, digits and hyphens, 64 of them at most"
         )
@@ -65,27 +64,9 @@ def later(where: str) -> Callable[..., Any]:
 
 def entry_points_of_others() -> list[EntryPoint]:
     """List what other packages bring, of all kinds; nothing is loaded."""
-    try:
-        found = entry_points()  # once: it reads the metadata of every package that is installed
-        points = [point for group in GROUPS.values() for point in found.select(group=group)]
-    except Exception:  # one package with broken metadata is enough: ask each for its own
-        points = [point for package in distributions() for point in _points_of(package)]
+    found = entry_points()  # once: it reads the metadata of every package that is installed
+    points = [point for group in GROUPS.values() for point in found.select(group=group)]
     return [point for point in points if NAME.fullmatch(point.name)]
-
-
-def _points_of(package: Distribution) -> list[EntryPoint]:
-    try:
-        return [point for point in package.entry_points if point.group in GROUPS.values()]
-    except Exception:  # this is the broken one
-        return []
-
-
-def package_of(point: EntryPoint) -> str:
-    """Name the package that brings something; where its metadata is broken, the module."""
-    try:
-        return point.dist.name if point.dist else point.value
-    except Exception:
-        return point.value
 
 
 class Registry(Mapping[str, T], Generic[T]):
@@ -134,20 +115,10 @@ class Registry(Mapping[str, T], Generic[T]):
     def _load(self, point: EntryPoint) -> T:
         try:
             thing: T = point.load()
-        except KeyboardInterrupt:  # the user's, not the module's
-            raise
-        except BaseException as error:  # whatever a stranger's module raises: SystemExit, too
+        except Exception as error:  # whatever somebody's module raises
+            package = point.dist.name if point.dist else point.value
             raise UserError(
-                f"{self.kind} {point.name!r} of the package {package_of(point)} cannot be loaded"
-                f" ({_reason(error)}): mend or uninstall it"
+                f"{self.kind} {point.name!r} of the package {package} cannot be loaded"
+                f" ({type(error).__name__}: {one_line(error)[:LONGEST]}): mend or uninstall it"
             ) from error
         return thing
-
-
-def _reason(error: BaseException) -> str:
-    """Say on one line what went wrong; the error is a stranger's, and so is its text."""
-    try:
-        text = one_line(error)
-    except Exception:
-        text = ""
-    return f"{type(error).__name__}: {text[:LONGEST_REASON]}"

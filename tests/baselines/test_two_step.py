@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from reinstate.baselines.two_step import (
-    Estimate,
     _replay_terms,
     episodic_cued,
     good_state_probability,
@@ -101,40 +100,6 @@ class Epoch:
         return posterior(belief, (old + first) / 2, (old + second) / 2)
 
 
-def simulate(
-    task: TwoStep, epochs: int, seed: int, episodic: bool, fresh_only: bool = False
-) -> tuple[Estimate, Estimate]:
-    """Epochs played with explicit cues: (uncued, cued) mean reward of one observer."""
-    rng = np.random.default_rng(seed)
-    half, lane = task.episodes_per_epoch // 2, np.arange(epochs)
-    good, belief = rng.integers(2, size=epochs), np.full(epochs, 0.5)  # belief: state 1 is good
-    states = np.zeros((task.episodes_per_epoch, epochs), int)
-    rewards = np.zeros((task.episodes_per_epoch, epochs), int)
-    p = np.array([task.p_low, task.p_high])
-    rho = float(np.mean(pay(task, good_state_probability(task))))
-    for n in range(task.episodes_per_epoch):
-        good = np.where(rng.random(epochs) < task.p_reversal, 1 - good, good)
-        belief = belief * (1 - task.p_reversal) + (1 - belief) * task.p_reversal
-        e = rng.integers(half, size=epochs)
-        aim = np.where(belief == 0.5, rng.integers(2, size=epochs), belief > 0.5)
-        if n >= half and episodic:
-            aim = np.where(rewards[e, lane] == 1, states[e, lane], 1 - states[e, lane])
-        state = np.where(rng.random(epochs) < task.p_common, aim, 1 - aim)
-        reward = rng.random(epochs) < p[(state == good).astype(int)]
-        if n >= half:
-            reward = np.where(states[e, lane] == state, rewards[e, lane] == 1, reward)
-        states[n], rewards[n] = state, reward
-        likelihood = np.array([np.where(reward, q, 1 - q) for q in p])  # of a bad, of a good state
-        mixed = (likelihood + np.where(reward, rho, 1 - rho)) / 2
-        bad_state, good_state = likelihood if n < half or fresh_only else mixed
-        one = np.where(state == 1, good_state, bad_state)
-        zero = np.where(state == 1, bad_state, good_state)
-        belief = belief * one / (belief * one + (1 - belief) * zero)
-    halves = rewards[:half].mean(0), rewards[half:].mean(0)
-    uncued, cued = (Estimate(float(x.mean()), float(x.std() / epochs**0.5)) for x in halves)
-    return uncued, cued
-
-
 def test_reference_values() -> None:
     optimum = ideal_observers(TwoStep())
     # In closed form: the last outcome decides, so the target is good with .9 * .9 + .1 * .1 = .82
@@ -186,52 +151,12 @@ def test_against_all_epochs_of_four_or_five_episodes(task: TwoStep) -> None:
         assert abs(estimate.mean - exact) < 4 * estimate.stderr + 1e-9
 
 
-def test_belief_law_against_all_histories() -> None:
-    task = TwoStep(0.8, 0.04, 0.8, 0.3, 7, 7)  # more than the last outcome matters
-    reached = np.zeros(7)
-
-    def walk(n: int, p_good_0: float, p_good_1: float) -> None:
-        """Joint probabilities of the outcomes so far with state 0 good, and with state 1 good."""
-        if n == 7:
-            return
-        h, pi = task.p_reversal, task.p_common
-        joint = np.array([p_good_0 * (1 - h) + p_good_1 * h, p_good_1 * (1 - h) + p_good_0 * h])
-        aim = int(joint[1] > joint[0])
-        reached[n] += pi * joint[aim] + (1 - pi) * joint[1 - aim]
-        for state in (0, 1):
-            for r in (0, 1):
-                pays = [task.p_high if state == good else task.p_low for good in (0, 1)]
-                likelihood = np.array([q if r else 1 - q for q in pays])
-                walk(n + 1, *(joint * likelihood * (pi if state == aim else 1 - pi)))
-
-    walk(0, 0.5, 0.5)
-    np.testing.assert_allclose(good_state_probability(task), reached, atol=1e-7)
-
-
-@pytest.mark.parametrize("p_common", [0.7, 0.8, 0.9])
-def test_against_simulation(p_common: float) -> None:
-    task = TwoStep(p_common)
-    g = good_state_probability(task)
-    uncued, episodic = simulate(task, 8_000, 0, episodic=True)
-    assert abs(uncued.mean - pay(task, g).mean()) < 4 * uncued.stderr
-    assert abs(episodic.mean - episodic_cued(task, g)) < 4 * episodic.stderr
-    _, incremental = simulate(task, 8_000, 1, episodic=False)
-    estimate = incremental_cued(task, g, epochs=20_000)
-    assert estimate.stderr < 0.0004
-    assert abs(incremental.mean - estimate.mean) < 4 * (incremental.stderr + estimate.stderr)
-
-
 def test_replay_terms_of_the_counting_observer() -> None:
     # Ten uncued episodes: s1 paid 4 and failed 2, s2 paid 1 and failed 3. Seen: s1 fails, s2 pays.
     pool = np.array([[[0.2], [0.4]], [[0.3], [0.1]]]) * np.ones(2)
     replayed, fresh = _replay_terms(pool, np.array([True, False]), np.array([False, True]))
     np.testing.assert_allclose(replayed, [0.2, 0.1])
     np.testing.assert_allclose(fresh, [0.4, 0.6])
-
-
-def test_taking_replays_for_fresh_draws_costs_reward() -> None:
-    _, naive = simulate(TwoStep(), 8_000, 2, episodic=False, fresh_only=True)
-    assert naive.mean == pytest.approx(0.625, abs=0.0035)
 
 
 @pytest.mark.parametrize(("p_high", "p_low"), [(0.9, 0.1), (0.8, 0.4), (0.5, 0.0)])

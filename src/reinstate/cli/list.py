@@ -6,7 +6,7 @@ from typing import Any
 
 from reinstate.cli.parsing import Verb
 from reinstate.cli.tables import say
-from reinstate.registry import Registry, entry_points_of_others, package_of
+from reinstate.registry import Registry, entry_points_of_others
 
 WIDTH = 22  # of the names' column
 
@@ -24,7 +24,7 @@ class List(Verb):
 
     def do(self, command: str) -> Listing:
         """Return experiments as objects, the rest as text, and which package brings what."""
-        packages = {each.name: package_of(each) for each in entry_points_of_others() if each.dist}
+        packages = {each.name: each.dist.name for each in entry_points_of_others() if each.dist}
         others = {name: package for name, package in packages.items() if package != "reinstate"}
         return {**describe_all(), "packages": others}
 
