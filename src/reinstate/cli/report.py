@@ -4,14 +4,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from reinstate.cli.shared import OnResults, shown
+from tyro.conf import Positional, arg
+
+from reinstate.cli.parsing import Verb
+from reinstate.cli.shared import shown
 from reinstate.cli.tables import print_table, say
+from reinstate.errors import UserError
 from reinstate.figures.page import results_in, write_page
 from reinstate.runs.conclusions import compare
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report(OnResults):
+class Report(Verb):
     """Make one self-contained HTML page of recorded results: claims, tables, charts, settings.
 
     RESULTS are folders that `reinstate reproduce` left (or their results.json), and run folders
@@ -24,11 +28,19 @@ class Report(OnResults):
       reinstate report reproduction/water-maze --against reproduction/other-seeds
     """
 
+    results: Annotated[
+        tuple[Path, ...], Positional, arg(metavar="RESULTS …", help_behavior_hint="(required)")
+    ]
+    """Folders that `reinstate reproduce` left, their results.json, or judged run folders."""
     out: Path = Path("report.html")
     """The file to write. A report of ours that is there is replaced, anything else is not."""
     against: Annotated[tuple[Path, ...], shown("RESULTS …", "none")] = ()
     """Other results, such as of other seeds: verdicts are compared claim by claim. A verdict flips
     if one result supports what the other contradicts; undecided is no contradiction."""
+
+    def __post_init__(self) -> None:
+        if not self.results:
+            raise UserError("report needs results first: reinstate report RESULTS…")
 
     def do(self, command: str) -> Any:
         found: Any = {"report": str(self.out), "bytes": write_page(self.results, self.out)}

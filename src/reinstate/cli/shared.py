@@ -1,6 +1,5 @@
 """What several verbs share: kinds of options, settings of an experiment."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cached_property
@@ -42,21 +41,6 @@ class Computing(Verb):
 
         devices.divide_cpu(number)
         devices.keep_programs()
-
-
-@dataclass(frozen=True, kw_only=True)
-class OnResults(Verb):
-    """A verb on recorded results."""
-
-    results: Annotated[
-        tuple[Path, ...], Positional, arg(metavar="RESULTS …", help_behavior_hint="(required)")
-    ] = ()
-    """Folders that `reinstate reproduce` left, their results.json, or judged run folders."""
-
-    def __post_init__(self) -> None:
-        if not self.results:
-            verb = re.sub("(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()
-            raise UserError(f"{verb} needs results first: reinstate {verb} RESULTS…")
 
 
 @dataclass(frozen=True, kw_only=True)
