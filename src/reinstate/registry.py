@@ -84,7 +84,9 @@ class Registry(Mapping[str, T], Generic[T]):
         return thing
 
     def __iter__(self) -> Iterator[str]:
-        yield from dict.fromkeys([*_registered[self.kind], *self._entry_points()])
+        points = self._entry_points()  # in their own order, whichever is loaded already
+        yield from (name for name in _registered[self.kind] if name not in points)
+        yield from points
 
     def __len__(self) -> int:
         return len(list(iter(self)))
