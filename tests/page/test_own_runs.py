@@ -117,7 +117,11 @@ def spoil(run: Run, name: str, content: str) -> Path:
         ("evaluation.json", "[[1]]", "does not hold results of this program"),
         ("evaluation.json", '{"reward": "high"}', "does not hold results of this program"),
         ("config.json", "[]", "is not the config of a run"),
-        ("config.json", '{"config": {"experiment": "chess"}}', "unknown experiment 'chess'"),
+        (
+            "config.json",
+            '{"format": 2, "config": {"experiment": "chess"}}',
+            "unknown experiment 'chess'",
+        ),
         (
             "metrics.jsonl",
             '{"epoch": 1, "seconds": 1, "loss": 3, "right": 1}\n',
