@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from reinstate.files import read_json, write_json
-from reinstate.runs.judge import Evaluator
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.run import SHIPPED, Run, open_run
 
 EXPERIMENTS = (
@@ -36,7 +36,7 @@ def ship(source: Run, target: Run, device: str, commit: str) -> dict[str, Any]:
     saved = read_json(source.path / "config.json")
     write_json(target.path / "config.json", {**saved, "commit": commit})
     target.save_weights(state.params, int(state.epoch[0]), np.float16)
-    trained, shipped = evaluator.verdict(state), evaluator.verdict(evaluator.load(target))
+    trained, shipped = evaluator.evaluate(state), evaluator.evaluate(evaluator.load(target))
     return {
         "seed": settings.first_seed,
         "epochs": int(state.epoch[0]),

@@ -35,8 +35,8 @@ from reinstate.evaluation import Record, evaluate_in
 from reinstate.files import read_json, write_json
 from reinstate.learner import TrainState
 from reinstate.memory import Memory
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import Experiment, find_experiment
-from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run
 from reinstate.runs.training import train
@@ -178,7 +178,7 @@ def run_cell(
 
 def of_recognition(variant: str, evaluator: Evaluator, state: TrainState) -> dict[str, Any]:
     """Keep reward, reward at the first exposure, retrieval, and the slots that were used."""
-    verdict: Any = evaluator.verdict(state)
+    verdict: Any = evaluator.evaluate(state)
     by_exposure = verdict.get("by_exposure")
     cell: dict[str, Any] = {
         "reward": verdict["reward"],
@@ -192,7 +192,7 @@ def of_recognition(variant: str, evaluator: Evaluator, state: TrainState) -> dic
 
 def of_cell_states(variant: str, evaluator: Evaluator, state: TrainState) -> dict[str, Any]:
     """Keep how large stored states are and, of the paper's equation, what the clip is worth."""
-    verdict = evaluator.verdict(state)
+    verdict = evaluator.evaluate(state)
     shares = verdict["stored"]["by_exposure"]
     stored = {
         "beyond": verdict["stored"]["beyond"],

@@ -18,7 +18,7 @@ from reinstate import devices
 from reinstate.agent import AGENTS, Maker
 from reinstate.learner import Learner, Rates
 from reinstate.runs import provenance, training
-from reinstate.runs.judge import Evaluator
+from reinstate.runs.evaluator import Evaluator
 from reinstate.settings import Settings
 
 # What programs are made of. What only calls them may be replaced.

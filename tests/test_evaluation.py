@@ -14,7 +14,7 @@ from reinstate.agent import make_agent
 from reinstate.analysis.compositional import Misfiled
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate, evaluate_in
 from reinstate.memory import DND, Contents, Memory
-from reinstate.runs.judge import Evaluator
+from reinstate.runs.evaluator import Evaluator
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import TINY, trained_run
 

@@ -15,8 +15,8 @@ from reinstate.baselines.bandits import one_exposure
 from reinstate.devices import over_seeds
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
 from reinstate.learner import TrainState
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import experiment_of
-from reinstate.runs.judge import Evaluator
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.compositional import CompositionalBandits

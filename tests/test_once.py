@@ -9,7 +9,7 @@ import pytest
 from reinstate import devices, learner, rollout
 from reinstate.devices import Division
 from reinstate.memory import DND
-from reinstate.runs.judge import Evaluator
+from reinstate.runs.evaluator import Evaluator
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import TINY

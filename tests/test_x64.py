@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import pytest
 
 from reinstate.evaluation import Evaluation, evaluate_in
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import find_experiment
-from reinstate.runs.judge import Evaluator
 from reinstate_paper import EXPERIMENTS
 
 

@@ -23,7 +23,7 @@ from reinstate.interop.exchange import load_cell
 from reinstate.learner import Learner
 from reinstate.runs import sinks
 from reinstate.runs.choice_fits import FittedChoices, fit_beside, read_design
-from reinstate.runs.judge import Evaluator
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.run import Run, open_run
 from reinstate.tasks.drawings import load_embeddings
 from reinstate_paper.omniglot import images

@@ -34,7 +34,7 @@ PAPER = replace(
 )
 
 
-def judge(world: Bandits, record: Record) -> Scores:
+def scores(world: Bandits, record: Record) -> Scores:
     """Score reward and regret by exposure, and first pulls in new contexts."""
     from reinstate.analysis.exposures import exposure_scores
     from reinstate.analysis.familiarity import elimination
@@ -87,7 +87,7 @@ BARCODE_BANDITS = Experiment(
     },
     baselines=baselines,
     checks=checks,
-    judge=judge,
+    scores=scores,
     charts={
         **STANDARD_CHARTS,
         "familiarity": later("reinstate.figures.familiarity:familiarity"),

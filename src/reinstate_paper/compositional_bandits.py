@@ -61,7 +61,7 @@ PAPER = replace(
 HALVED = FALL._replace(size=HALF)  # ours
 
 
-def judge(world: CompositionalBandits, record: Record) -> Scores:
+def scores(world: CompositionalBandits, record: Record) -> Scores:
     """Score reward and regret, and what an old stimulus is worth beside a new one."""
     from reinstate.analysis.compositional import compositional_scores
 
@@ -137,7 +137,7 @@ COMPOSITIONAL_BANDITS = Experiment(
         "chance": "chance",
     },
     checks=checks,
-    judge=judge,
+    scores=scores,
     probes=probes,
     charts={
         **STANDARD_CHARTS,

@@ -31,10 +31,10 @@ PAPER = replace(
 )
 
 
-def judge(world: OmniglotBandits, record: Record) -> Scores:
+def scores(world: OmniglotBandits, record: Record) -> Scores:
     from reinstate.analysis.exposures import retrieval_accuracy
 
-    return {**barcode_bandits.judge(world, record), "retrieval": retrieval_accuracy(record)}
+    return {**barcode_bandits.scores(world, record), "retrieval": retrieval_accuracy(record)}
 
 
 def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
@@ -151,6 +151,6 @@ OMNIGLOT_BANDITS = Experiment(
     lines=barcode_bandits.BARCODE_BANDITS.lines,
     baselines=baselines,
     checks=checks,
-    judge=judge,
+    scores=scores,
     charts=barcode_bandits.BARCODE_BANDITS.charts,
 )

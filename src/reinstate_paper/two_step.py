@@ -46,7 +46,7 @@ PAPER = replace(
 TRIED_IMF = "six stages of training; learned values; no perseveration in the model"
 
 
-def judge(world: EpisodicTwoStep, record: Record) -> Scores:
+def scores(world: EpisodicTwoStep, record: Record) -> Scores:
     from reinstate.analysis.exposures import rewards_over_seeds
     from reinstate.analysis.gates import gate_scores
     from reinstate.choices.fits import fit_choices
@@ -175,7 +175,7 @@ TWO_STEP = Experiment(
         "chance": "chance",
     },
     checks=checks,
-    judge=judge,
+    scores=scores,
     milestone_scores=milestone_scores,
     milestones=(0.05, 0.1, 0.2, 0.4, 0.7, 1.0),
     columns=columns,

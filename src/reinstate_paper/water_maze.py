@@ -39,7 +39,7 @@ PAPER = replace(
 )
 
 
-def judge(world: WaterMaze, record: Record) -> Scores:
+def scores(world: WaterMaze, record: Record) -> Scores:
     from reinstate.analysis.exposures import exposure_scores
     from reinstate.analysis.mazes import maze_scores
 
@@ -114,7 +114,7 @@ WATER_MAZE = Experiment(
         "random walk": "random_walk",
     },
     checks=checks,
-    judge=judge,
+    scores=scores,
     # A goal never found counts as the whole episode, as it does in the optimum.
     columns=at_exposures("steps to the goal", "maze", "steps_or_end"),
     charts={

@@ -122,7 +122,7 @@ def _plan(name: str, preset: str, changes: Mapping[str, Any], out: Path) -> Part
         if have >= want:
             return Part(experiment, settings, folder, earlier)
         for agent in experiment.agents:
-            size.require_room(settings, agent, judged=True)
+            size.require_room(settings, agent, evaluated=True)
         return Part(experiment, settings, folder, None)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from reinstate.analysis.results import (
     CheckRow,
-    JudgedAgent,
+    EvaluatedAgent,
     OverSeeds,
 )
 from reinstate.analysis.verdicts import VERDICTS
@@ -61,9 +61,9 @@ SCORES: Any = {"reward": {"mean": 1.0, "ci95": None, "per_seed": [1.0]}}
     ],
 )
 def test_the_reward_of_an_agent_that_was_judged_is_one_number(change: Any, problem: str) -> None:
-    assert check(JudgedAgent, SCORES, HERE)
+    assert check(EvaluatedAgent, SCORES, HERE)
     with pytest.raises(UserError) as error:
-        check(JudgedAgent, {"reward": {**SCORES["reward"], **change}}, HERE)
+        check(EvaluatedAgent, {"reward": {**SCORES["reward"], **change}}, HERE)
     assert f"({problem}" in str(error.value)
 
 

@@ -15,7 +15,7 @@ from reinstate.agent import Agent, Decision, Network, Player, make_agent
 from reinstate.analysis.states import BEYOND, evaluate_watched, stored_scores
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
 from reinstate.memory import DND
-from reinstate.runs.judge import Evaluator
+from reinstate.runs.evaluator import Evaluator
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import TINY, trained_run
@@ -121,7 +121,7 @@ def test_others_are_not_watched(player: str) -> None:
 def test_the_verdict_has_them_and_milestones_do_not(tmp_path: Any) -> None:
     evaluator = Evaluator(BARCODE_BANDITS, "epl2rl", TINY)
     state = evaluator.load(trained_run(tmp_path / "x"))
-    verdict = evaluator.verdict(state)
+    verdict = evaluator.evaluate(state)
     assert np.shape(verdict["stored"]["by_exposure"]["per_seed"]) == (2, 2, len(BEYOND))
     assert "stored" not in evaluator.scores(evaluator.record(state))
 

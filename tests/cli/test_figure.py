@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate.analysis.documents import read_document
 from reinstate.analysis.memory_map import RecordedMap, Stored, stored_states
-from reinstate.files import read_json, write_json
-from reinstate.runs.judge import Evaluator
+from reinstate.files import read_document, read_json, write_json
+from reinstate.runs.evaluator import Evaluator
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from spoken import Command, assert_refused
 from tiny import TINY, new_run, trained_run

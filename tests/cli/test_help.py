@@ -14,8 +14,8 @@ from reinstate.cli import VERBS
 from reinstate.evaluation import Record
 from reinstate.learner import TrainState
 from reinstate.memory import MEMORIES
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import EXPERIMENTS
-from reinstate.runs.judge import Evaluator
 from reinstate.runs.sinks import SINKS
 from spoken import Command, assert_refused
 

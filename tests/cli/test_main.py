@@ -16,7 +16,7 @@ from reinstate import registry
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.evaluation import Condition
 from reinstate.files import read_json, write_document
-from reinstate.runs.judge import Evaluator
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.run import Run, open_run
 from reinstate.settings import Settings, to_dict
 from reinstate.tasks.bandits import BarcodeBandits
@@ -49,7 +49,7 @@ def test_evaluate(command: Command, tmp_path: Path) -> None:
     trained_run(tmp_path / "x")
     said = command("evaluate x --json --record steps.npz")
     assert said.code == 0
-    assert said.err == "epl2rl: judging with frozen weights\n"
+    assert said.err == "epl2rl: evaluating with frozen weights\n"
     verdict = json.loads(said.out)
     assert set(verdict) == {
         "reward", "reward_by_epoch", "by_exposure", "r_gate", "stored", "slots_used",
@@ -84,7 +84,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with its verdict."""
     run = trained_run(tmp_path_factory.mktemp("judged") / "run")
     evaluator = Evaluator(*open_run(run.path))
-    write_document(run.evaluation_path, evaluator.judge_run(run, evaluator.load(run)))
+    write_document(run.evaluation_path, evaluator.evaluate_run(run, evaluator.load(run)))
     return run.path
 
 
@@ -121,7 +121,7 @@ def test_reproduce_and_evaluate_again(
     line = f"reproduce barcode-bandits --agents epl2rl --out x --checkpoint-every 2 {OPTIONS}"
     said = command(line)
     assert said.code == 0, said.err
-    assert "epl2rl: compiling\n" in said.err and "judging with frozen weights\n" in said.err
+    assert "epl2rl: compiling\n" in said.err and "evaluating with frozen weights\n" in said.err
     verdicts = "|".join(VERDICTS)
     assert re.search(rf"^({verdicts}): epl2rl earns more than any agent", said.out, re.MULTILINE)
     assert "results.json and training-curves.png are in x\n" in said.out

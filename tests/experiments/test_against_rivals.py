@@ -16,8 +16,8 @@ from reinstate.baselines.optimum import bandit_optimum
 from reinstate.evaluation import Condition, Evaluation, evaluate_in
 from reinstate.memory import DND
 from reinstate.runs.candidates import Ranges
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import LEARNER
-from reinstate.runs.judge import Evaluator
 from reinstate.runs.reproduce import reproduce
 from reinstate.runs.search import Asked, Search, best_for, best_rates, search
 from reinstate.settings import Settings
@@ -98,7 +98,7 @@ def test_frozen_weights_meet_a_world_as_an_agent_of_it(agent: str) -> None:
 
     record = jax.jit(jax.vmap(alone))(state.params, jnp.array(settings.seed_range))
     scores = exposure_scores(jax.tree.map(np.asarray, record))
-    found: Any = evaluator.verdict(state)["elsewhere"]["longer"]
+    found: Any = evaluator.evaluate(state)["elsewhere"]["longer"]
     assert found["reward"] == scores["reward"]
     assert found["exposures"] == scores["by_exposure"]["reward"]["mean"]
 

@@ -12,8 +12,8 @@ from reinstate.analysis.verdicts import count_verdicts, with_verdicts
 from reinstate.evaluation import Condition, Record
 from reinstate.memory import DND
 from reinstate.runs import conclusions
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import EXPERIMENTS
-from reinstate.runs.judge import Evaluator
 from reinstate.tasks.compositional import CompositionalTrace
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from reinstate_paper.compositional_bandits import (
@@ -140,9 +140,9 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[Condition]:
 
 
 def judge(agent: str, experiment: Any = COMPOSITIONAL_BANDITS) -> dict[str, Any]:
-    experiment = replace(experiment, judge=lambda world, record: {"reward": record.reward.sum()})
+    experiment = replace(experiment, scores=lambda world, record: {"reward": record.reward.sum()})
     state: Any = None
-    return {**Evaluator(experiment, agent, QUICK).verdict(state)}
+    return {**Evaluator(experiment, agent, QUICK).evaluate(state)}
 
 
 def test_an_agent_with_a_memory_is_probed(played: list[Condition]) -> None:

@@ -23,7 +23,7 @@ from reinstate.figures.page.play import (
 )
 from reinstate.memory import DND
 from reinstate.rollout import play, start_epoch
-from reinstate.runs.judge import Evaluator
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.run import SHIPPED, Run, open_run
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.water_maze import WaterMaze

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from reinstate.devices import SPREAD
-from reinstate.runs import ahead
-from reinstate.runs.ahead import Ahead
-from reinstate.runs.judge import Evaluator
+from reinstate.runs import reproduce
+from reinstate.runs.evaluator import Evaluator
+from reinstate.runs.reproduce import Ahead
 from reinstate.runs.run import Run
 from reinstate.runs.training import compile_epoch, train
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
@@ -38,7 +38,7 @@ def test_a_program_compiled_ahead_computes_the_same(tmp_path: Path) -> None:
         jax.tree.map(np.testing.assert_array_equal, *pair)
 
 
-class _Judge:
+class _Evaluator:
     """In place of an evaluator."""
 
     def __init__(self, started: list[str], name: str, gate: threading.Event) -> None:
@@ -46,7 +46,7 @@ class _Judge:
 
     def prepare(self) -> None:
         self.gate.wait(10)
-        self.started.append(f"judge {self.name}")
+        self.started.append(f"evaluate {self.name}")
 
 
 @pytest.fixture
@@ -68,30 +68,30 @@ def test_programs_come_in_the_order_in_which_they_are_needed(
         started.append(name)
         return name
 
-    monkeypatch.setattr(ahead, "compile_epoch", compiled)
-    judges: Any = {name: _Judge(started, name, gate) for name in runs}
+    monkeypatch.setattr(reproduce, "compile_epoch", compiled)
+    evaluators: Any = {name: _Evaluator(started, name, gate) for name in runs}
     every = dict.fromkeys(runs, TINY)
-    with Ahead(runs, judges, every, SPREAD) as made:
+    with Ahead(runs, evaluators, every, SPREAD) as made:
         others = made.compute(lambda: 7)
         # One agent is trained already, and the next is trained at once: `train` compiles that.
         assert [made.epoch_of(name) for name in ("epl2rl", "l2rl")] == [None, None]
         wait = made.epoch_of("l2rl-context")
         assert wait and wait() == "l2rl-context"
         assert others() == 7
-    assert started == ["judge epl2rl", "judge l2rl", "l2rl-context", "judge l2rl-context"]
+    assert started == ["evaluate epl2rl", "evaluate l2rl", "l2rl-context", "evaluate l2rl-context"]
 
 
 def test_who_stops_does_not_wait(runs: dict[str, Run]) -> None:
     started: list[str] = []
     gate = threading.Event()
-    judges: Any = {name: _Judge(started, name, gate) for name in runs}
+    evaluators: Any = {name: _Evaluator(started, name, gate) for name in runs}
     every = dict.fromkeys(runs, TINY)
     with (
         pytest.raises(KeyboardInterrupt),
-        Ahead(runs, judges, every, SPREAD) as made,
+        Ahead(runs, evaluators, every, SPREAD) as made,
     ):
         raise KeyboardInterrupt
     assert not started
     gate.set()
-    made.wait_for_judge("epl2rl")
-    assert started == ["judge epl2rl"]  # the others were cancelled
+    made.wait_for_evaluator("epl2rl")
+    assert started == ["evaluate epl2rl"]  # the others were cancelled

@@ -20,7 +20,7 @@ from reinstate.devices import over_seeds
 from reinstate.errors import UserError
 from reinstate.files import read_json
 from reinstate.runs import provenance
-from reinstate.runs.judge import Evaluator
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Bar
 from reinstate.runs.run import Run, start_run
@@ -131,7 +131,7 @@ def test_no_checkpoint_takes_the_place_of_a_milestone(tmp_path: Path, out: Path)
     state = train("epl2rl", TINY, run, SILENT, 3).state
     run.milestones()[2].unlink()
     assert [*run.checkpoints()] == [3, 4]
-    verdict = Evaluator(JUDGED, "epl2rl", TINY).judge_run(run, state)
+    verdict = Evaluator(JUDGED, "epl2rl", TINY).evaluate_run(run, state)
     assert [each["epoch"] for each in verdict["milestones"]] == [4]
 
 
@@ -148,7 +148,7 @@ def test_weights_that_were_altered_are_named(tmp_path: Path, out: Path) -> None:
     milestone = run.milestones()[2]
     flip(milestone)
     with pytest.raises(UserError, match=rf"^{milestone} is damaged: its checksum differs"):
-        evaluator.judge_run(run, state)
+        evaluator.evaluate_run(run, state)
     alone = Run(tmp_path / "alone")
     alone.save_weights(state.params, EPOCHS, np.float16)
     flip(alone.weights_path)

@@ -9,7 +9,7 @@ import pytest
 
 import reinstate
 from reinstate.errors import UserError
-from reinstate.runs.judge import Evaluator
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.notebook import TrainedAgent
 from reinstate.runs.run import (
     SHIPPED,

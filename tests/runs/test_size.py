@@ -75,7 +75,7 @@ def test_an_evaluation_does_not_count_where_none_is_asked_for() -> None:
 def test_the_largest_presets_fit_a_laptop(name: str) -> None:
     """They were recorded on an accelerator with twenty times as much."""
     experiment = find_experiment(name)
-    require_room(experiment.preset("paper"), experiment.agents[0], judged=True)
+    require_room(experiment.preset("paper"), experiment.agents[0], evaluated=True)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 from reinstate.errors import UserError
 from reinstate.files import checksum_of, read_arrays, read_json, write_json
 from reinstate.runs.checkpoints import METRICS
-from reinstate.runs.judge import Evaluator
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Bar, Reporter
 from reinstate.runs.run import Run, start_run

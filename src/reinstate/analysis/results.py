@@ -186,7 +186,7 @@ class AgentResults(Scores, total=False):
 if TYPE_CHECKING:
     Seconds = dict[str, float]
     Scalar = OverSeeds
-    JudgedAgent = AgentResults
+    EvaluatedAgent = AgentResults
 else:
 
     class Seconds(TypedDict):
@@ -201,7 +201,7 @@ else:
         ci95: Pair | None  # null for a single seed
         per_seed: list[float | None]
 
-    class JudgedAgent(AgentResults, total=False):
+    class EvaluatedAgent(AgentResults, total=False):
         """A trained agent, judged by the rules of this version."""
 
         reward: Required[Scalar]
@@ -243,7 +243,7 @@ class Recorded(Provenance):
     device: str
     settings: dict[str, Any]
     seconds: Seconds
-    agents: dict[str, JudgedAgent]
+    agents: dict[str, EvaluatedAgent]
     optimum: dict[str, Any]  # or {"unavailable": why}
     baselines: dict[str, Any]  # Scores by name, or {"unavailable": why}
 

@@ -13,7 +13,7 @@ from reinstate.errors import UserError
 from reinstate.files import require_new, write_document
 from reinstate.runs import size
 from reinstate.runs.choice_fits import label_of, write_choices
-from reinstate.runs.judge import Evaluator
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import find_run, is_shipped, open_run, write_record
 from reinstate.settings import Settings
@@ -59,11 +59,11 @@ class Evaluate(Computing):
                 require_new(path, f"--{name}")
         self._check_choices(settings)
         self.start()
-        size.require_room(settings, agent, trained=False, judged=True)
+        size.require_room(settings, agent, trained=False, evaluated=True)
         evaluator = Evaluator(experiment, agent, settings)
         state, is_own = evaluator.load(run, self.checkpoint), self._is_own(own)
-        with Reporter().working(f"{agent}: judging with frozen weights"):
-            verdict = evaluator.judge_run(run, state) if is_own else evaluator.verdict(state)
+        with Reporter().working(f"{agent}: evaluating with frozen weights"):
+            verdict = evaluator.evaluate_run(run, state) if is_own else evaluator.evaluate(state)
         if self.record or self.choices:
             record = evaluator.record(state)
         if self.record:

@@ -114,7 +114,7 @@ class Figure(Computing):
         import jax
 
         from reinstate.runs import size
-        from reinstate.runs.judge import Evaluator
+        from reinstate.runs.evaluator import Evaluator
         from reinstate.runs.run import find_run, open_run
 
         run = find_run(folder)
@@ -129,7 +129,7 @@ class Figure(Computing):
             raise UserError(f"{folder} is a run of {agent}, which has no memory to draw")
         played = replace(settings.evaluation, epochs=self.epochs)
         one = replace(settings, seeds=1, first_seed=seed, evaluation=played)
-        size.require_room(one, agent, trained=False, judged=True)
+        size.require_room(one, agent, trained=False, evaluated=True)
         state, place = evaluator.load(run), seeds.index(seed)
         player = evaluator.learner.agent(jax.tree.map(lambda x: x[place], state.params))
         return experiment, agent, (evaluator.condition, player, played, seed)

@@ -52,7 +52,7 @@ class Reproduce(Training[W]):
         tuned = best_rates(self.rates, self.agents, learner) if self.rates else {}
         for agent in self.agents:
             own = own_settings(self.experiment, agent, self.settings, tuned)
-            size.require_room(own, agent, judged=True)
+            size.require_room(own, agent, evaluated=True)
         require_report(self._page)
         what = (self.experiment, self.preset, self.agents, self.settings, self.out, Reporter())
         how: Any = {"resume": self.resume, "tuned": tuned, **self.how}

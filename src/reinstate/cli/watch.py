@@ -16,8 +16,8 @@ from reinstate.figures import pulls, replay
 from reinstate.figures.replay_svg import animated_svg
 from reinstate.files import require_new, write_atomically
 from reinstate.runs import size
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import find_experiment
-from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Opened, Run, find_run, open_run
 from reinstate.settings import Settings
@@ -82,7 +82,7 @@ class Watch:
         devices.divide_cpu()
         devices.keep_programs()
         few = _few(settings)
-        size.require_room(few, agent, trained=False, judged=True)
+        size.require_room(few, agent, trained=False, evaluated=True)
         record = self._play(Evaluator(experiment, agent, few), run, agent)
         return self._episodes(world, record, seeds.index(seed))
 

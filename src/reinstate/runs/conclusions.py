@@ -12,7 +12,7 @@ import numpy as np
 from reinstate.analysis.results import (
     AgentResults,
     CheckRow,
-    JudgedAgent,
+    EvaluatedAgent,
     OverSeeds,
     Recorded,
     Results,
@@ -44,7 +44,7 @@ def conclude(experiment: Experiment, measured: Recorded) -> Results:
     }
 
 
-def _with_share(agent: JudgedAgent, best: float | None) -> JudgedAgent:
+def _with_share(agent: EvaluatedAgent, best: float | None) -> EvaluatedAgent:
     return {**agent, "share_of_ceiling": agent["reward"]["mean"] / best if best else None}
 
 

@@ -70,7 +70,7 @@ class Check(NamedTuple):
 
 
 def score_exposures(world: World, record: Record) -> Scores:
-    """Score reward and regret by exposure, which every world can be judged by."""
+    """Score reward and regret by exposure, which every world has."""
     from reinstate.analysis.exposures import exposure_scores
 
     return exposure_scores(record)
@@ -150,8 +150,8 @@ class Experiment:
     lines: Mapping[str, str] = field(default_factory=dict)  # label in figures → the optimum there
     checks: Callable[[Agents, Values, Baselines], list[Check]] = no_checks
     baselines: Callable[[Settings], dict[str, Record]] = no_baselines  # other players
-    judge: Callable[[Any, Record], Scores] = score_exposures  # world, record → scores
-    milestones: tuple[float, ...] = ()  # shares of training after which agents are judged as well
+    scores: Callable[[Any, Record], Scores] = score_exposures  # world, record → scores
+    milestones: tuple[float, ...] = ()  # shares of training after which agents are evaluated too
     milestone_scores: Callable[[Scores], dict[str, Any]] = dict  # what is kept of those
     probes: Callable[[Settings], dict[str, Condition]] | None = None  # of its memory
     elsewhere: Callable[[Any], Mapping[str, World]] | None = None  # task → other worlds to meet

@@ -1,4 +1,4 @@
-"""The front door for notebooks and scripts: train, look, judge, save, load.
+"""The front door for notebooks and scripts: train, look, evaluate, save, load.
 
 import reinstate
 from reinstate.tasks.bandits import BarcodeBandits
@@ -33,8 +33,8 @@ from reinstate.learner import A2C, TrainState
 from reinstate.memory import Memory
 from reinstate.runs import size
 from reinstate.runs.conclusions import read_results
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import Experiment, experiment_of, find_experiment, plain_experiment
-from reinstate.runs.judge import Evaluator
 from reinstate.runs.loop import Row
 from reinstate.runs.progress import Reporter
 from reinstate.runs.reproduce import curve_of
@@ -141,9 +141,9 @@ class TrainedAgent:
         return self._evaluator.record(self.state, condition)
 
     def evaluate(self) -> Scores:
-        """Judge with frozen weights, as `reinstate evaluate` does."""
-        size.require_room(self.settings, self.agent, trained=False, judged=True)
-        return self._evaluator.verdict(self.state)
+        """Evaluate with frozen weights, as `reinstate evaluate` does."""
+        size.require_room(self.settings, self.agent, trained=False, evaluated=True)
+        return self._evaluator.evaluate(self.state)
 
     def figure(self) -> "Figure":
         """Draw reward while learning."""

@@ -1,10 +1,12 @@
-"""An experiment from end to end: train its agents, judge them, write results and figures."""
+"""An experiment from end to end: train its agents, evaluate them, write results and figures."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,19 +20,21 @@ from reinstate.analysis.results import (
     Results,
     Scores,
 )
+from reinstate.devices import Spread
 from reinstate.errors import UserError
 from reinstate.figures import mpl
 from reinstate.files import locked, require_empty, write_document
 from reinstate.learner import Rates
-from reinstate.runs.ahead import Ahead
 from reinstate.runs.conclusions import conclude, if_solvable, optimum_of, read_results
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import Experiment
-from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance, today
 from reinstate.runs.run import Run, config_of, require_same, require_same_run, start_run
-from reinstate.runs.training import Trained, train
+from reinstate.runs.training import Trained, compile_epoch, train
 from reinstate.settings import Settings, completed, to_dict
+
+T = TypeVar("T")
 
 CURVE_POINTS = 100
 
@@ -48,7 +52,7 @@ def reproduce(
     resume: bool = False,
     **how: Any,
 ) -> Results:
-    """Train and judge every agent; leave results.json and figures in `out`.
+    """Train and evaluate every agent; leave results.json and figures in `out`.
 
     `tuned` has rates of agents, in place of the settings' own. `how` are the options of `train`,
     such as `checkpoint_every`. `seconds` are this call's: what an interrupted one spent before it
@@ -102,8 +106,8 @@ def _reproduce(
             trained = train(agent, own[agent], run, reporter, program=ahead.epoch_of(agent), **how)
             seconds["compile"] += trained.compile_seconds
             seconds["train"] += trained.train_seconds
-            ahead.wait_for_judge(agent)
-            results[agent], spent = _judge(evaluators[agent], agent, run, trained, reporter)
+            ahead.wait_for_evaluator(agent)
+            results[agent], spent = _evaluate(evaluators[agent], agent, run, trained, reporter)
             seconds["evaluate"] += spent
             if own[agent] != settings:
                 results[agent]["learner"] = to_dict(own[agent].learner)
@@ -129,22 +133,22 @@ def _reproduce(
     return document
 
 
-def _judge(
+def _evaluate(
     evaluator: Evaluator, agent: str, run: Run, trained: Trained, reporter: Reporter
 ) -> tuple[AgentResults, float]:
-    """Judge a trained run: its part of results.json, and the seconds that it took."""
+    """Evaluate a trained run: its part of results.json, and the seconds that it took."""
     began, settings = time.monotonic(), evaluator.settings
-    with reporter.working(f"{agent}: judging with frozen weights"):
-        verdict = evaluator.judge_run(run, trained.state)
-    write_document(run.evaluation_path, {**verdict})
-    reward = f"{verdict['reward']['mean']:{evaluator.experiment.number}}"
+    with reporter.working(f"{agent}: evaluating with frozen weights"):
+        scores = evaluator.evaluate_run(run, trained.state)
+    write_document(run.evaluation_path, {**scores})
+    reward = f"{scores['reward']['mean']:{evaluator.experiment.number}}"
     reporter.note(f"{agent}: {reward} reward per episode, frozen weights")
     found: AgentResults = {
         "seeds": list(settings.seed_range),
         "train_steps": trained.metrics[-1]["steps"],
         "steps_per_second": trained.steps_per_second,
         "remembers": evaluator.learner.remembers,
-        **verdict,
+        **scores,
         "curve": curve_of(trained.metrics, settings.task.episodes_per_epoch),
     }
     return found, time.monotonic() - began
@@ -171,10 +175,10 @@ def curve_of(metrics: list[dict[str, Any]], episodes_per_epoch: int) -> Curve:
 def _others(experiment: Experiment, settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what agents are held against: the optimum, and other players."""
     optimum = if_solvable(lambda: optimum_of(experiment, settings.task))
-    return optimum, if_solvable(lambda: _judge_baselines(experiment, settings))
+    return optimum, if_solvable(lambda: _baselines(experiment, settings))
 
 
-def _judge_baselines(experiment: Experiment, settings: Settings) -> dict[str, Scores]:
+def _baselines(experiment: Experiment, settings: Settings) -> dict[str, Scores]:
     records = experiment.baselines(settings)
     return {name: exposure_scores(record) for name, record in records.items()}
 
@@ -218,3 +222,55 @@ def earlier_results(
     known = completed(experiment.world, earlier["settings"])
     require_same(out, {"experiment": earlier["experiment"], "settings": known}, asked)
     return earlier
+
+
+class Ahead:
+    """What is needed next, made in a second thread while agents train; a context manager.
+
+    A compiler keeps one core busy and agents leave one idle while they are compiled: together they
+    use both. The first agent is to be trained at once, so that its program is left to `train`.
+    """
+
+    def __init__(
+        self,
+        runs: Mapping[str, Run],
+        evaluators: Mapping[str, Evaluator],
+        settings: Mapping[str, Settings],
+        spread: Spread,
+    ) -> None:
+        self._pool = ThreadPoolExecutor(1, "ahead")
+        self._epochs: dict[str, Future[Any]] = {}
+        self._prepared: dict[str, Future[None]] = {}
+        waiting = [name for name, run in runs.items() if not _trained(run, settings[name])]
+        for name in runs:
+            if name in waiting[1:]:
+                self._epochs[name] = self._pool.submit(compile_epoch, name, settings[name], spread)
+            self._prepared[name] = self._pool.submit(evaluators[name].prepare)
+
+    def __enter__(self) -> "Ahead":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # What is being compiled ends by itself: nobody who stops should wait for it to be told so.
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def epoch_of(self, agent: str) -> Callable[[], Any] | None:
+        """Return what waits for an agent's program; None if it was not asked for."""
+        return self._epochs[agent].result if agent in self._epochs else None
+
+    def wait_for_evaluator(self, agent: str) -> None:
+        """Return once an agent's evaluator is prepared."""
+        self._prepared[agent].result()
+
+    def compute(self, function: Callable[[], T]) -> Callable[[], T]:
+        """Compute something after all programs; return what waits for it."""
+        return self._pool.submit(function).result
+
+
+def _trained(run: Run, settings: Settings) -> bool:
+    return max(run.checkpoints(), default=0) >= settings.learner.epochs

@@ -29,12 +29,12 @@ def require_room(
     *,
     candidates: int = 1,
     trained: bool = True,
-    judged: bool = False,
+    evaluated: bool = False,
 ) -> None:
     """Refuse settings that no learner can be made of, or that take more memory than there is.
 
-    `candidates` is how many sets of rates are trained side by side; `trained` and `judged` say what
-    is to be done with them. Nothing is computed and nothing is written.
+    `candidates` is how many sets of rates are trained side by side; `trained` and `evaluated` say
+    what is to be done with them. Nothing is computed and nothing is written.
     """
     _require_counts(settings)
     task, how, learner = settings.task, settings.learner, settings.make_learner(agent)
@@ -52,7 +52,7 @@ def require_room(
     if trained:
         lower = "learner.lanes" if candidates == 1 else "--trials, learner.lanes"
         require_fits(settings.seeds * candidates * training, f"seeds, {lower}, {SMALLER}")
-    if judged:
+    if evaluated:
         judging = settings.seeds * settings.evaluation.epochs * (lane + record)
         require_fits(judging, f"seeds, evaluation.epochs, {SMALLER}")
 

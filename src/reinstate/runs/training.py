@@ -17,8 +17,8 @@ from reinstate.devices import SPREAD, Division, Spread, over_mesh, over_seeds
 from reinstate.files import locked
 from reinstate.learner import EpochMetrics, Learner, TrainState
 from reinstate.runs.checkpoints import Row, leaves
+from reinstate.runs.evaluator import milestone_epochs
 from reinstate.runs.experiment import Experiment, experiment_names, find_experiment
-from reinstate.runs.judge import milestone_epochs
 from reinstate.runs.loop import ALONE, KEEP, RunWork, Stopped, require_kept
 from reinstate.runs.progress import Reporter
 from reinstate.runs.ranks import Alone

@@ -26,8 +26,8 @@ from reinstate.errors import (
     require_positive,
 )
 from reinstate.files import InUse, locked, write_document
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import find_experiment
-from reinstate.runs.judge import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import start_run
 from reinstate.runs.training import train
@@ -58,8 +58,9 @@ def do_run(job: Job, folder: Path) -> None:
             run = start_run(experiment, job.agent, settings, run_path(job, folder), resume=True)
             if not run.evaluation_path.exists():
                 trained = train(job.agent, settings, run, reporter)
-                verdict = Evaluator(experiment, job.agent, settings).judge_run(run, trained.state)
-                write_document(run.evaluation_path, {**verdict})
+                evaluator = Evaluator(experiment, job.agent, settings)
+                scores = evaluator.evaluate_run(run, trained.state)
+                write_document(run.evaluation_path, {**scores})
     except InUse as error:
         reporter.note(one_line(error))
 

@@ -99,7 +99,7 @@ def _of_experiment(asked: Asked, experiment: Experiment) -> Iterator[Job]:
         seeds = base.seeds if asked.seeds is None else asked.seeds
         first = base.first_seed if asked.first_seed is None else asked.first_seed
         step = min(asked.seeds_per_run or seeds, seeds)
-        size.require_room(replace(base, seeds=step, first_seed=first), agent, judged=True)
+        size.require_room(replace(base, seeds=step, first_seed=first), agent, evaluated=True)
         for start in range(first, first + seeds, step):
             count = min(step, first + seeds - start)
             settings = to_dict(replace(base, seeds=count, first_seed=start))

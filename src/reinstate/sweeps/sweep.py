@@ -17,11 +17,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reinstate.analysis.documents import checked
 from reinstate.analysis.results import Scores
 from reinstate.figures.numbers import at
 from reinstate.figures.page import require_report, write_page
-from reinstate.files import InUse, locked, read_json, write_atomically
+from reinstate.files import InUse, check, locked, read_json, write_atomically
 from reinstate.runs.loop import Stopped, signals
 from reinstate.runs.progress import Reporter, duration
 from reinstate.runs.run import Run
@@ -173,7 +172,7 @@ def gather(
 def rows_of(job: Job, out: Path) -> Rows:
     """Return one row per seed of a run that is done: what it earned, and what that took."""
     run = Run(run_path(job, out))
-    scores = checked(Scores, read_json(run.evaluation_path), run.evaluation_path)
+    scores = check(Scores, read_json(run.evaluation_path), run.evaluation_path)
     first, count = job.settings["first_seed"], job.settings["seeds"]
     rewards: Any = scores["reward"]["per_seed"]
     regrets: list[float] | list[None] = regret_per_seed(scores) or [None] * count

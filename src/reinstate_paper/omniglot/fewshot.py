@@ -9,9 +9,8 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 
-from reinstate.analysis.documents import checked
 from reinstate.errors import UserError, require_positive
-from reinstate.files import read_json
+from reinstate.files import check, read_json
 from reinstate_paper.omniglot.images import OneShotRun
 
 Rule = Literal["nearest", "class-mean"]
@@ -59,7 +58,7 @@ class Card(Tested):
 def read_card(path: Path) -> Card:
     """Read a card that may be anybody's."""
     advice = "delete it, and the same command with --resume makes it again"
-    return checked(Card, read_json(path), path, "describe an embedder", advice)
+    return check(Card, read_json(path), path, "describe an embedder", advice)
 
 
 class Accuracy(NamedTuple):

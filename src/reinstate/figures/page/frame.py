@@ -8,8 +8,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from reinstate.analysis.documents import read_document
 from reinstate.errors import UserError
+from reinstate.files import read_document
 
 
 def part(name: str) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reinstate.analysis.documents import checked, read_document
 from reinstate.analysis.memory_map import RecordedMap
 from reinstate.analysis.results import (
     AgentResults,
@@ -23,7 +22,7 @@ from reinstate.analysis.results import (
 from reinstate.errors import UserError
 from reinstate.figures.numbers import at, finite
 from reinstate.figures.style import label
-from reinstate.files import read_json
+from reinstate.files import check, read_document, read_json
 from reinstate.runs.conclusions import ceiling_of, if_solvable, lines_of, optimum_of, read_results
 from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.reproduce import curve_of
@@ -78,7 +77,7 @@ def _memory_map(folder: Path | None, experiment: Experiment) -> RecordedMap | No
     """Read the memory map in a folder of results, if there is one."""
     if folder is None or not (folder / MAP).exists():
         return None
-    found = checked(RecordedMap, read_json(folder / MAP), folder / MAP, *MAPPED)
+    found = check(RecordedMap, read_json(folder / MAP), folder / MAP, *MAPPED)
     if found["experiment"] != experiment.name:
         raise UserError(f"{folder / MAP} is of {found['experiment']}: remove it")
     return found
@@ -119,13 +118,13 @@ def _possible(
 def _read_run(path: Path, opened: Opened) -> tuple[AgentResults, dict[str, Any]]:
     """Read what is known of a run so far, and where it comes from."""
     run, settings = Run(path), opened.settings
-    metrics: list[Any] = checked(list[MetricsRow], run.read_metrics(), run.metrics_path)
+    metrics: list[Any] = check(list[MetricsRow], run.read_metrics(), run.metrics_path)
     if len({len(row["reward"]) for row in metrics}) > 1:
         raise UserError(f"{run.metrics_path} does not hold as many seeds in each epoch")
     learner = settings.make_learner(opened.agent)
     scores: Any = {"seeds": list(settings.seed_range), "remembers": learner.remembers}
     if run.evaluation_path.exists():
-        scores |= checked(Scores, read_json(run.evaluation_path), run.evaluation_path)
+        scores |= check(Scores, read_json(run.evaluation_path), run.evaluation_path)
     if metrics:
         scores["curve"] = curve_of(metrics, settings.task.episodes_per_epoch)
     if not (metrics or "reward" in scores):

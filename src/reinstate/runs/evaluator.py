@@ -1,4 +1,4 @@
-"""Frozen weights → the verdict: what results.json says of an agent."""
+"""Frozen weights → scores: what results.json says of an agent."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,17 +26,17 @@ from reinstate.tasks.base import World
 
 
 class Evaluator:
-    """Plays and judges one agent of an experiment; each condition is compiled once."""
+    """Plays and scores one agent of an experiment; each condition is compiled once."""
 
     def __init__(self, experiment: Experiment, agent: AgentKind, settings: Settings) -> None:
-        # Judged with the memory it was trained with, which may not be the experiment's.
+        # Evaluated with the memory it was trained with, which may not be the experiment's.
         self.experiment, self.agent, self.settings = experiment, agent, settings.for_agent(agent)
         self.learner = settings.make_learner(agent)
         self._programs: dict[Condition, Any] = {}
 
     @property
     def condition(self) -> Condition:
-        """The condition under which agents are judged: the task's own world for that purpose."""
+        """The condition under which agents are evaluated: the task's own world for that purpose."""
         return Condition(self.settings.task.for_evaluation(), self.settings.memory)
 
     def record(self, state: TrainState, condition: Condition | None = None) -> Record:
@@ -60,7 +60,7 @@ class Evaluator:
         return devices.over_seeds(one_seed, self.settings.seeds)
 
     def prepare(self) -> None:
-        """Compile the condition under which agents are judged, before there is one to be judged."""
+        """Compile the condition under which agents are evaluated, before there is one."""
         seeds = jnp.array(self.settings.seed_range)
         init = devices.over_seeds(self.learner.init, self.settings.seeds)
         params = jax.eval_shape(init, seeds).params
@@ -73,37 +73,37 @@ class Evaluator:
         self._programs[self.condition] = play
 
     def scores(self, record: Record) -> Scores:
-        """Judge a record by what the experiment is about."""
-        scores = self.experiment.judge(self.settings.task, record)
+        """Score a record by what the experiment is about."""
+        scores = self.experiment.scores(self.settings.task, record)
         if "r" in record.report:
             steps = True if record.played is None else record.played
             scores["r_gate"] = over_seeds(record.report["r"].mean(axis=(1, 2, 3), where=steps))
         return scores
 
-    def verdict(self, state: TrainState) -> Scores:
-        """Judge frozen weights: on fresh tasks, on training tasks if those differ, by probes."""
+    def evaluate(self, state: TrainState) -> Scores:
+        """Evaluate frozen weights: on fresh tasks, on training tasks if those differ, by probes."""
         settings = self.settings
         record, sizes = self._play(state, self.condition)
-        verdict = self.scores(record)
-        verdict["reward_by_epoch"] = reward_by_epoch(record)
+        scores = self.scores(record)
+        scores["reward_by_epoch"] = reward_by_epoch(record)
         if self.learner.remembers and record.filled is not None and np.all(record.filled >= 0):
-            verdict["slots_used"] = over_seeds(record.filled[..., -1].mean(axis=1, dtype=float))
+            scores["slots_used"] = over_seeds(record.filled[..., -1].mean(axis=1, dtype=float))
         if self.learner.remembers and (known := familiarity(record)):
-            verdict.setdefault("familiarity", known)  # an experiment may know the truth better
+            scores.setdefault("familiarity", known)  # an experiment may know the truth better
         if sizes is not None:
-            verdict["stored"] = stored_scores(record, sizes)
+            scores["stored"] = stored_scores(record, sizes)
         training = Condition(settings.task, settings.memory)
         if training != self.condition:
-            verdict["on_training_contexts"] = {**self.scores(self.record(state, training))}
+            scores["on_training_contexts"] = {**self.scores(self.record(state, training))}
         if self.experiment.probes and self.learner.remembers:
-            verdict["probes"] = {
+            scores["probes"] = {
                 name: exposure_scores(self.record(state, condition))["reward"]
                 for name, condition in self.experiment.probes(settings).items()
             }
         if self.experiment.elsewhere:
             worlds = self.experiment.elsewhere(settings.task)
-            verdict["elsewhere"] = {name: self._met(state, world) for name, world in worlds.items()}
-        return verdict
+            scores["elsewhere"] = {name: self._met(state, world) for name, world in worlds.items()}
+        return scores
 
     def _met(self, state: TrainState, world: World) -> dict[str, Any]:
         """Let frozen weights play another world, as an agent of it that has their memory."""
@@ -116,18 +116,18 @@ class Evaluator:
         reward = scores["by_exposure"]["reward"]["mean"]
         return {"reward": scores["reward"], "exposures": reward}
 
-    def judge_run(self, run: Run, state: TrainState) -> Scores:
-        """Judge a trained run, and its weights at the experiment's milestones."""
-        verdict, milestones = self.verdict(state), []
+    def evaluate_run(self, run: Run, state: TrainState) -> Scores:
+        """Evaluate a trained run, and its weights at the experiment's milestones."""
+        found, milestones = self.evaluate(state), []
         for epoch, file in self._milestones(run).items():
             scores = self.scores(self.record(self.load(run, file)))
             milestones.append({"epoch": epoch, **self.experiment.milestone_scores(scores)})
         if milestones:
-            verdict["milestones"] = milestones
-        return verdict
+            found["milestones"] = milestones
+        return found
 
     def _milestones(self, run: Run) -> dict[int, Path]:
-        """Return the files to be judged as well: none of a run that has its weights alone."""
+        """Return the files to be evaluated as well: none of a run that has its weights alone."""
         found = run.milestones()
         wanted = sorted(milestone_epochs(self.experiment, self.settings.learner.epochs))
         return {epoch: found[epoch] for epoch in wanted if epoch in found}
@@ -147,5 +147,5 @@ class Evaluator:
 
 
 def milestone_epochs(experiment: Experiment, epochs: int) -> set[int]:
-    """Return the epochs after which agents are judged as well, whatever is saved when."""
+    """Return the epochs after which agents are evaluated as well, whatever is saved when."""
     return {max(1, round(share * epochs)) for share in experiment.milestones}
