@@ -13,7 +13,7 @@ import pytest
 from jax import Array
 
 from reinstate.interop import functional
-from reinstate.interop.functional import Environment, EnvParams, EnvState
+from reinstate.interop.functional import Environment, EnvState
 from reinstate.interop.lanes import WORLDS
 from reinstate.runs.experiment import find_experiment
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits
@@ -149,8 +149,6 @@ def test_without_automatic_reset_the_caller_says_when_to_go_on() -> None:
             last, state, _, terminated, info = env.step_env(CHANCE[step], state, 1)
             assert bool(terminated) == (step == BANDITS.pulls - 1)
         assert not info["new_episode"]
-        with pytest.raises(ValueError, match="the episode is over: call reset"):
-            env.step_env(KEY, state, 2)
         again, same, reward, terminated, _ = compiled(CHANCE[episode], state, 2)
         assert terminated and reward == 0
         np.testing.assert_array_equal(again, last)
@@ -232,40 +230,27 @@ def test_observations_lie_in_the_space_and_where_the_layout_says() -> None:
     space = env.observation_space()
     assert observation.shape == space.shape == env.obs_shape == (10,)
     assert observation.dtype == space.dtype == jnp.float32
-    assert space.contains(observation) and space.contains(space.sample(KEY))
-    assert not space.contains(observation.at[env.layout["new_episode"]].set(2))
+    assert (observation >= space.low).all() and (observation <= space.high).all()
     actions = env.action_space(env.default_params)
     assert (actions.n, env.num_actions, env.name) == (3, 3, "BarcodeBandits")
-    assert actions.contains(actions.sample(KEY)) and not actions.contains(3)
     assert Environment(BANDITS).obs_shape == (5,)
 
 
-def test_an_action_that_does_not_exist_is_refused_or_pays_nan() -> None:
+def test_an_action_that_does_not_exist_pays_nan() -> None:
     env = Environment(BANDITS)
     _, state = env.reset(KEY)
-    for action in (-1, 3, jnp.array(3)):
-        with pytest.raises(ValueError, match="out of range: choose 0 to 2"):
-            env.step(KEY, state, action)
     for bad in (-1, 3):
-        _, _, reward, _, _, info = jax.jit(env.step)(KEY, state, bad)
+        _, _, reward, _, _, info = env.step(KEY, state, bad)
         assert np.isnan(reward) and np.isnan(info["expected_reward"])
 
 
 def test_wrong_input_is_told_in_words() -> None:
     env = Environment(BANDITS)
     _, state = env.reset(KEY)
-    with pytest.raises(TypeError, match="whole number, not float"):
-        env.step(KEY, state, 1.0)
-    with pytest.raises(ValueError, match=r"use jax\.vmap"):
-        env.step(KEY, state, jnp.array([1]))
     _, lanes = jax.vmap(env.reset)(jax.random.split(KEY, 2))
-    for call in (env.step, env.step_env):
-        with pytest.raises(ValueError, match=r"several lanes: use jax\.vmap"):
-            call(KEY, lanes, 1)
-    with pytest.raises(TypeError, match=r"env\.default_params"):
-        env.reset(KEY, {"max_steps_in_episode": 3})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="from 1"):
-        EnvParams(0)
+    for where, action in ((state, 1.0), (state, jnp.array([1])), (lanes, 1)):
+        with pytest.raises(TypeError, match=r"whole number, .* use jax\.vmap"):
+            env.step(KEY, where, action)
     with pytest.raises(ValueError, match="choose epoch or exposure"):
         Environment(BANDITS, per="episode")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="made of a World"):

@@ -157,8 +157,6 @@ def test_a_named_world_comes_back_from_a_file() -> None:
 
 
 def test_what_cannot_be_a_world_is_refused() -> None:
-    with pytest.raises(UserError, match="has no reset_env: choose an environment"):
-        GymnaxWorld(env="CartPole-v1")
     with pytest.raises(UserError, match="contexts would mean nothing: draw parameters"):
         replace(WORLD, levels=False)
     with pytest.raises(UserError, match="steps must be positive"):

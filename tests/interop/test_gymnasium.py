@@ -220,15 +220,11 @@ def test_steps_out_of_turn_are_refused() -> None:
 
 
 def test_wrong_options_are_refused() -> None:
-    env = bandit(per="exposure")
-    with pytest.raises(Error, match="unknown option 'newepoch': did you mean new_epoch"):
-        env.reset(options={"newepoch": True})
-    with pytest.raises(Error, match="new_epoch must be True or False, not 1"):
-        env.reset(options={"new_epoch": 1})
-    with pytest.raises(Error, match='use per="exposure"'):
-        bandit().reset(options={"new_epoch": False})
+    for env, option in ((bandit(per="exposure"), "newepoch"), (bandit(), "new_epoch")):
+        with pytest.raises(Error, match='the only option is new_epoch, with per="exposure"'):
+            env.reset(options={option: False})
     with pytest.raises(Error, match=r"[Ss]eed"):
-        env.reset(seed=-1)
+        bandit().reset(seed=-1)
 
 
 def test_wrong_settings_are_refused() -> None:
@@ -239,10 +235,6 @@ def test_wrong_settings_are_refused() -> None:
         gymnasium.make(id, laststep=True)
     with pytest.raises(UserError, match="pulls: Expected int, got str"):
         gymnasium.make(id, pulls="10")
-    with pytest.raises(UserError, match="pulls: Expected int, got bool"):
-        gymnasium.make(id, pulls=True)
-    with pytest.raises(UserError, match="raise num_contexts"):
-        gymnasium.make(id, num_arms=20)
     with pytest.raises(ValueError, match="choose epoch or exposure"):
         gymnasium.make(id, per="pull")
     with pytest.raises(UnsupportedMode, match="choose rgb_array or ansi"):
@@ -255,14 +247,6 @@ def test_worlds_of_your_own() -> None:
     assert ReinstateEnv(BarcodeBandits, num_arms=4).world.num_actions == 4
     world = ReinstateEnv(BarcodeBandits(pulls=3), num_arms=4).world
     assert world == BarcodeBandits(num_arms=4, pulls=3)
-    with pytest.raises(TypeError, match="Unhashable cannot be hashed: make it a frozen dataclass"):
-        ReinstateEnv(Unhashable(**BANDIT))
-    with pytest.raises(TypeError, match="made of a World"):
-        ReinstateEnv(3)  # type: ignore[arg-type]
-
-
-class Unhashable(BarcodeBandits):
-    __hash__ = None  # type: ignore[assignment]
 
 
 def test_without_gymnasium_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ def parameters(method: Any) -> list[str]:
 
 def test_calls_are_named_and_answered_as_gymnax_does() -> None:
     theirs, params = gymnax.make("CartPole-v1")
-    methods = ("reset", "step", "step_env", "reset_env", "get_obs", "observe", "is_truncated")
+    methods = ("reset", "step", "step_env", "reset_env", "get_obs", "is_truncated")
     for name in (*methods, "is_terminated", "action_space", "observation_space"):
         base = getattr(environment.Environment, name)
         assert parameters(getattr(ENV, name)) == parameters(base), name

@@ -38,7 +38,7 @@ def shown(world: World, *actions: int) -> Scene:
     lanes.seed([np.array([0, 1], np.uint32)])
     _, info = lanes.reset(ALL, ALL)
     for action in actions:
-        *_, info = lanes.step(np.array([action], np.int32))
+        _, info, *_ = lanes.step(np.array([action], np.int32))
     return scene(world, *jax.tree.map(lambda x: x[0], (lanes.state, info)))
 
 

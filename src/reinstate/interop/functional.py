@@ -29,7 +29,7 @@ from reinstate.interop.lane import (
     new_epoch,
     play,
 )
-from reinstate.tasks.base import MOST, UNIT, World
+from reinstate.tasks.base import UNIT, World
 
 Per = Literal["epoch", "exposure"]
 Info = dict[str, Array]
@@ -43,12 +43,6 @@ class Discrete(NamedTuple):
     shape: tuple[int, ...] = ()
     dtype: Any = jnp.int32
 
-    def sample(self, key: Array) -> Array:
-        return jax.random.randint(key, (), 0, self.n, jnp.int32)
-
-    def contains(self, x: Array) -> Array:
-        return (jnp.asarray(x) >= 0) & (jnp.asarray(x) < self.n)
-
 
 class Box(NamedTuple):
     """Arrays with bounds for each element."""
@@ -58,17 +52,6 @@ class Box(NamedTuple):
     shape: tuple[int, ...]
     dtype: Any = jnp.float32
 
-    def sample(self, key: Array) -> Array:
-        """Draw each element uniformly, or from a normal distribution where it has no bounds."""
-        bounded = (self.low > -MOST) & (self.high < MOST)
-        low, high = np.where(bounded, self.low, 0), np.where(bounded, self.high, 1)
-        uniform = jax.random.uniform(key, self.shape, jnp.float32, low, high)
-        normal = jax.random.normal(key, self.shape, jnp.float32)
-        return jnp.where(bounded, uniform, normal).astype(self.dtype)
-
-    def contains(self, x: Array) -> Array:
-        return jnp.all((x >= self.low) & (x <= self.high))
-
 
 @jax.tree_util.register_static
 @dataclass(frozen=True)
@@ -77,13 +60,6 @@ class EnvParams:
 
     max_steps_in_episode: int
     """Steps after which an episode is cut short (truncated); by default it never is."""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.max_steps_in_episode, int) or self.max_steps_in_episode < 1:
-            raise ValueError(
-                f"max_steps_in_episode must be a whole number from 1, fixed before compiling:"
-                f" {self.max_steps_in_episode}"
-            )
 
     def replace(self, **changes: Any) -> "EnvParams":
         """Return parameters with these changes."""
@@ -102,8 +78,7 @@ class Environment:
       on show (zeros: none); with last_step also the last `action`, one-hot, the last `reward`, and
       1 under `new_episode` at the first step of an exposure. Within an epoch that step also shows
       the action and the reward before it: nowhere else can an agent see what its last action paid.
-    - actions: whole numbers below `num_actions`. One outside is refused if its value is known; in
-      compiled code it is not, and pays NaN.
+    - actions: whole numbers below `num_actions`; one outside pays NaN
     - info of the step taken: `expected_reward` of the action, and `best_expected_reward` of the
       best one then; both NaN if the world cannot tell
     - info of the observation returned, which is the first of a new episode if the last one ended:
@@ -170,39 +145,32 @@ class Environment:
 
     def reset(self, key: Array, params: EnvParams | None = None) -> tuple[Array, EnvState]:
         """Start a new epoch; return its first observation and the state."""
-        self._params(params)
         return _reset(self, key)
 
-    def reset_env(self, key: Array, params: EnvParams | None = None) -> tuple[Array, EnvState]:
-        """Do what `reset` does."""
-        return self.reset(key, params)
+    reset_env = reset
 
     def next_exposure(self, key: Array, state: EnvState) -> tuple[Array, EnvState]:
         """Leave the current exposure for the epoch's next one, or after the last for a new epoch.
 
         Under per="exposure" it takes the place of `reset` as long as the memory is to live.
         """
-        _require_one_lane(state)
         return _next_exposure(self, key, state)
 
     def step(
         self, key: Array, state: EnvState, action: ArrayLike, params: EnvParams | None = None
     ) -> tuple[Array, EnvState, Array, Array, Array, Info]:
         """Take one step; after the last one of an episode, start the next."""
-        return _step(self, key, state, self._action(state, action), self._params(params))
+        return _step(self, key, state, _whole(state, action), params or self.default_params)
 
     def step_env(
         self, key: Array, state: EnvState, action: ArrayLike, params: EnvParams | None = None
     ) -> tuple[Array, EnvState, Array, Array, Info]:
         """Take one step and start no new episode: observation, state, reward, terminated, info.
 
-        `is_truncated(state, params)` tells whether it is cut short. A step after the end is refused
-        if the state is known; in compiled code it changes nothing and pays 0.
+        `is_truncated(state, params)` tells whether it is cut short. A step after the end changes
+        nothing and pays 0: `reset`, or `next_exposure` in its epoch, goes on.
         """
-        self._params(params)
-        if not isinstance(state.over, jax.core.Tracer) and np.any(state.over):
-            raise ValueError("the episode is over: call reset, or next_exposure in its epoch")
-        return _step_env(self, key, state, self._action(state, action))
+        return _step_env(self, key, state, _whole(state, action))
 
     def get_obs(
         self, state: EnvState, params: EnvParams | None = None, key: Array | None = None
@@ -214,16 +182,6 @@ class Environment:
             last = jax.nn.one_hot(state.action, self.num_actions, dtype=jnp.float32)
             parts += [last, state.reward[None], (state.step == 0)[None]]
         return jnp.concatenate([part.astype(jnp.float32) for part in parts])
-
-    def observe(
-        self,
-        key: Array,
-        state: EnvState,
-        action: Array | None = None,
-        params: EnvParams | None = None,
-    ) -> Array:
-        """Do what `get_obs` does; nothing that is seen is left to chance."""
-        return self.get_obs(state)
 
     def info(self, state: EnvState) -> Info:
         """Return what `info` says of the observation in `state`; agents never see it."""
@@ -240,44 +198,28 @@ class Environment:
 
     def is_truncated(self, state: EnvState, params: EnvParams | None = None) -> Array:
         """Tell whether the episode is cut short."""
-        return ~state.over & (state.time >= self._params(params).max_steps_in_episode)
+        most = (params or self.default_params).max_steps_in_episode
+        return ~state.over & (state.time >= most)
 
     def _context(self, state: EnvState) -> Array:
         row = self.world.observe(state.task, state.task_state).context
         return jnp.where(row < 0, 0.0, self.world.contexts(state.task)[row])
 
-    def _params(self, params: EnvParams | None) -> EnvParams:
-        if params is None:
-            return self.default_params
-        if not isinstance(params, EnvParams):
-            raise TypeError(f"params must be None or env.default_params, not {params!r}")
-        return params
 
-    def _action(self, state: EnvState, action: Any) -> Array:
-        """Return the action as an array, if it can be one of this environment's."""
-        _require_one_lane(state)
-        action = action if isinstance(action, Array) else np.asarray(action)
-        if not jnp.issubdtype(action.dtype, jnp.integer):
-            raise TypeError(f"an action is a whole number, not {action.dtype}: cast it to int32")
-        if action.shape:
-            raise ValueError(
-                f"an action is a single number, not an array of shape {action.shape}: for several"
-                " lanes use jax.vmap(env.step)"
-            )
-        known = not isinstance(action, jax.core.Tracer)
-        if known and not 0 <= int(action) < self.num_actions:
-            raise ValueError(f"action {action} is out of range: choose 0 to {self.num_actions - 1}")
-        return action.astype(jnp.int32)
+def _whole(state: EnvState, action: ArrayLike) -> Array:
+    """Return the action of one lane."""
+    number = action if isinstance(action, Array) else np.asarray(action)
+    if number.shape or state.time.ndim or not jnp.issubdtype(number.dtype, jnp.integer):
+        raise TypeError(
+            f"an action is a whole number, not {number.dtype} of shape {number.shape}: for several"
+            " lanes use jax.vmap(env.step)"
+        )
+    return jnp.asarray(number, jnp.int32)
 
 
 def _spaces() -> Any:
     """Return the module of spaces that callers know: wrappers of gymnax accept only its own."""
     return sys.modules.get("gymnax.environments.spaces", sys.modules[__name__])
-
-
-def _require_one_lane(state: EnvState) -> None:
-    if state.time.ndim:
-        raise ValueError("the state is of several lanes: use jax.vmap(env.step)")
 
 
 @partial(jax.jit, static_argnums=0)

@@ -17,7 +17,6 @@ import jax
 import numpy as np
 from numpy.typing import ArrayLike
 
-from reinstate.errors import nearest
 from reinstate.interop import rendering
 from reinstate.interop.functional import Environment, Per
 from reinstate.interop.lanes import WORLDS, Lanes, draw_chance, make_world
@@ -51,29 +50,26 @@ class _Played:
         self,
         world: World | type[World] | str,
         lanes: int,
-        per: Per,
-        last_step: bool,
-        evaluation: bool,
-        render_mode: str | None,
-        settings: Mapping[str, Any],
+        *,
+        per: Per = "epoch",
+        last_step: bool = False,
+        evaluation: bool = False,
+        render_mode: str | None = None,
+        **settings: Any,
     ) -> tuple[Box, Discrete]:
         """Make the lanes; return the spaces of a single one."""
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise UnsupportedMode(f"unknown render_mode {render_mode!r}: choose rgb_array or ansi")
         made = make_world(world, settings)
-        environment = Environment(made.for_evaluation() if evaluation else made, per, last_step)
-        try:
-            hash(environment)  # a key for what is compiled
-        except TypeError as error:
-            raise TypeError(
-                f"{type(made).__name__} cannot be hashed: make it a frozen dataclass without arrays"
-            ) from error
-        self.environment, self.render_mode = environment, render_mode
-        self._lanes = Lanes(environment, lanes)
+        self.environment = Environment(
+            made.for_evaluation() if evaluation else made, per, last_step
+        )
+        self.render_mode = render_mode
+        self._lanes = Lanes(self.environment, lanes)
         self._info: dict[str, np.ndarray] = {}  # empty before the first reset
-        bounds = environment.observation_space()
+        bounds = self.environment.observation_space()
         box = Box(np.asarray(bounds.low), np.asarray(bounds.high), bounds.shape, np.float32)
-        return box, Discrete(environment.num_actions)
+        return box, Discrete(self.environment.num_actions)
 
     @property
     def world(self) -> World:
@@ -83,17 +79,9 @@ class _Played:
     def _wants_new_epoch(self, options: Mapping[str, Any] | None) -> bool:
         """Read the options of a reset: whether a new epoch starts, or its next exposure."""
         options, always = options or {}, self.environment.per == "epoch"
-        for name in options:
-            if name != NEW_EPOCH:
-                raise Error(nearest("option", name, [NEW_EPOCH]))
-        wanted = options.get(NEW_EPOCH, always)
-        if not isinstance(wanted, bool | np.bool_):
-            raise Error(f"new_epoch must be True or False, not {wanted!r}")
-        if always and not wanted:
-            raise Error(
-                'new_epoch can be False only where episodes are exposures: use per="exposure"'
-            )
-        return bool(wanted)
+        if options.keys() - {NEW_EPOCH} or (always and not options.get(NEW_EPOCH, True)):
+            raise Error(f'the only option is new_epoch, with per="exposure": not {options}')
+        return bool(options.get(NEW_EPOCH, always))
 
     def _require_started(self, call: str) -> None:
         if not self._info:
@@ -119,21 +107,12 @@ class ReinstateEnv(_Played, gymnasium.Env):
       left by reset(options={"new_epoch": True}), by reset(seed=…), or by its end.
     - last_step: whether observations show the last action, the last reward and an exposure's start
     - evaluation: whether it is the world that agents are evaluated in
-    - settings: of the world
+    - render_mode: "rgb_array", "ansi" or None
+    - all others: settings of the world
     """
 
-    def __init__(
-        self,
-        world: World | type[World] | str,
-        *,
-        per: Per = "epoch",
-        last_step: bool = False,
-        evaluation: bool = False,
-        render_mode: str | None = None,
-        **settings: Any,
-    ) -> None:
-        spaces = self._set_up(world, 1, per, last_step, evaluation, render_mode, settings)
-        self.observation_space, self.action_space = spaces
+    def __init__(self, world: World | type[World] | str, **arguments: Any) -> None:
+        self.observation_space, self.action_space = self._set_up(world, 1, **arguments)
         self.metadata = dict(self.metadata)  # vector environments of Gymnasium write into it
         self._over = False
 
@@ -163,8 +142,7 @@ class ReinstateEnv(_Played, gymnasium.Env):
         if not self.action_space.contains(action):
             last = self.environment.num_actions - 1
             raise InvalidAction(f"{action!r} is no action: choose a whole number from 0 to {last}")
-        played = self._lanes.step(np.array(action, np.int32)[None])
-        seen, reward, over, self._info = played
+        seen, self._info, reward, over = self._lanes.step(np.array(action, np.int32)[None])
         self._over = bool(over[0])
         return seen[0], float(reward[0]), self._over, False, _of_one(self._info)
 
@@ -190,25 +168,10 @@ class ReinstateVectorEnv(_Played, gymnasium.vector.VectorEnv):
     metadata = METADATA | {"autoreset_mode": AutoresetMode.SAME_STEP}
 
     def __init__(
-        self,
-        world: World | type[World] | str,
-        num_envs: int = 1,
-        *,
-        per: Per = "epoch",
-        last_step: bool = False,
-        evaluation: bool = False,
-        render_mode: str | None = None,
-        max_episode_steps: int | None = None,
-        **settings: Any,
+        self, world: World | type[World] | str, num_envs: int = 1, **arguments: Any
     ) -> None:
-        if max_episode_steps is not None:
-            raise TypeError("max_episode_steps is fixed by the world: change its own settings")
-        if not isinstance(num_envs, int | np.integer) or num_envs < 1:
-            raise ValueError(f"num_envs must be a whole number from 1, not {num_envs!r}")
         self.num_envs = int(num_envs)
-        spaces = self._set_up(
-            world, self.num_envs, per, last_step, evaluation, render_mode, settings
-        )
+        spaces = self._set_up(world, self.num_envs, **arguments)
         self.single_observation_space, self.single_action_space = spaces
         self.observation_space, self.action_space = (batch_space(s, self.num_envs) for s in spaces)
         self._everyone = np.ones(self.num_envs, bool)
@@ -227,10 +190,9 @@ class ReinstateVectorEnv(_Played, gymnasium.vector.VectorEnv):
     def _seed(self, seed: int | Sequence[int | None] | None) -> np.ndarray:
         """Seed lanes; return which, (num_envs,)."""
         super().reset(seed=seed if isinstance(seed, int) else None)
-        seeds: list[int | None] = [None] * self.num_envs
-        if isinstance(seed, int):
-            seeds = [seed + i for i in range(self.num_envs)]
-        elif seed is not None:
+        first = seed if isinstance(seed, int) else None
+        seeds = [None if first is None else first + i for i in range(self.num_envs)]
+        if isinstance(seed, Sequence):
             seeds = list(seed)
         if len(seeds) != self.num_envs:
             raise Error(f"{len(seeds)} seeds for {self.num_envs} environments: give one to each")
@@ -244,24 +206,19 @@ class ReinstateVectorEnv(_Played, gymnasium.vector.VectorEnv):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Take one step in every lane, and reset those whose episode ends."""
         self._require_started("step")
-        seen, reward, over, self._info = self._lanes.step(self._checked(actions))
+        seen, self._info, reward, over = self._lanes.step(self._checked(actions))
         infos = _masked(self._info, self._everyone)
         if over.any():
             seen, infos = self._autoreset(seen, over)
         return seen, reward.astype(np.float64), over, ~self._everyone, infos
 
     def _checked(self, given: ArrayLike) -> np.ndarray:
-        actions, num = np.asarray(given), self.environment.num_actions
-        if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
+        actions, last = np.asarray(given), self.environment.num_actions - 1
+        whole = actions.shape == (self.num_envs,) and np.issubdtype(actions.dtype, np.integer)
+        if not whole or actions.min() < 0 or actions.max() > last:
             raise InvalidAction(
-                f"actions are {actions.dtype} of shape {actions.shape}: pass one whole number per"
-                f" environment, of shape ({self.num_envs},)"
-            )
-        if actions.min() < 0 or actions.max() >= num:
-            wrong = int(np.flatnonzero((actions < 0) | (actions >= num))[0])
-            raise InvalidAction(
-                f"{actions[wrong]} is no action (environment {wrong}): choose a whole number from"
-                f" 0 to {num - 1}"
+                f"pass one whole number from 0 to {last} per environment, of shape"
+                f" ({self.num_envs},), not {given!r}"
             )
         return actions.astype(np.int32)
 

@@ -1,4 +1,8 @@
-"""One lane of a world, step by step: from step to step, episode to episode and epoch to epoch."""
+"""One lane of a world, step by step: from step to step, episode to episode and epoch to epoch.
+
+All adapters play by these functions: the functional environment maps them over lanes, and what
+Gymnasium steps from Python is that environment, compiled.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -56,10 +60,8 @@ def play(world: World, key: Array, state: LaneState, action: Array) -> Played:
     moved = state._replace(
         task_state=after, step=step, time=state.time + 1, action=action, reward=reward
     )
-    # Without the epoch's tasks, which need not be copied.
-    parts = [s._replace(tasks=()) for s in (state, moved)]
     return Played(
-        where(state.over, *parts)._replace(tasks=state.tasks),
+        where(state.over, state, moved),
         jnp.where(state.over, 0.0, reward),
         state.over | ended,
         jnp.where(exists, expected[action], jnp.nan),
@@ -74,8 +76,7 @@ def new_epoch(world: World, key: Array) -> LaneState:
     return _start(world, reset_key, tasks, world.new_history(), first)
 
 
-def next_episode(world: World, key: Array, state: LaneState) -> LaneState:
-    """Start the epoch's next episode."""
+def _next_episode(world: World, key: Array, state: LaneState) -> LaneState:
     history = world.update_history(state.history, state.task, state.task_state)
     return _start(world, key, state.tasks, history, state.episode + 1)
 
@@ -115,7 +116,7 @@ def move_on(
         return state
 
     def to_next(move: Array, key: Array, state: LaneState) -> LaneState:
-        started = next_episode(world, key, state)
+        started = _next_episode(world, key, state)
         if keeps_on:
             last = {"time": state.time, "action": state.action, "reward": state.reward}
             started = started._replace(**last)

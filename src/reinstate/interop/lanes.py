@@ -11,13 +11,14 @@ from functools import lru_cache
 from typing import Any, NamedTuple, get_type_hints
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from reinstate.errors import nearest
 from reinstate.files import convert
 from reinstate.interop.functional import Environment
-from reinstate.interop.lane import LaneState, new_epoch, next_episode, where
+from reinstate.interop.lane import NEW_EPOCH, NEXT_EPISODE, STAY, LaneState, move_on, new_epoch
 from reinstate.tasks.bandits import BarcodeBandits, OmniglotBandits
 from reinstate.tasks.base import World
 from reinstate.tasks.compositional import CompositionalBandits
@@ -42,12 +43,13 @@ def make_world(world: World | type[World] | str, settings: Mapping[str, Any]) ->
     Names are those of the paper's experiments, or of what is registered. Unknown settings are a
     TypeError, as unknown arguments are.
     """
-    kind = _find(world) if isinstance(world, str) else world
-    maker = kind if inspect.isclass(kind) else type(kind)
-    if not issubclass(maker, World):
-        raise TypeError(
-            f"an environment is made of a World, such as BarcodeBandits(), not {world!r}"
-        )
+    if isinstance(world, str):
+        if world not in WORLDS:
+            from reinstate.runs.experiment import find_experiment  # slow, for others' worlds alone
+
+            return make_world(find_experiment(world).world, settings)
+        world = WORLDS[world]
+    maker = world if inspect.isclass(world) else type(world)
     known = [name for name in inspect.signature(maker).parameters if name != "self"]
     for name in settings:
         if name not in known:
@@ -55,73 +57,51 @@ def make_world(world: World | type[World] | str, settings: Mapping[str, Any]) ->
     hints = get_type_hints(maker)
     pythons = {n: x.item() if isinstance(x, np.generic) else x for n, x in settings.items()}
     plain = {name: convert(hints.get(name, Any), x, name) for name, x in pythons.items()}
-    if inspect.isclass(kind):
-        made: World = kind(**plain)
-        return made
-    if not settings:
-        return kind
-    if not is_dataclass(kind):
-        raise TypeError(f"{kind!r} is no dataclass: give it its settings when it is made")
-    return replace(kind, **plain)
-
-
-def _find(name: str) -> type[World]:
-    if name in WORLDS:
-        return WORLDS[name]
-    from reinstate.runs.experiment import find_experiment  # slow, and only for others' worlds
-
-    return find_experiment(name).world
+    if isinstance(world, World):
+        return replace(world, **plain) if is_dataclass(world) and settings else world
+    made: World = maker(**plain)
+    return made
 
 
 class Lane(NamedTuple):
-    """A lane between two steps, but for the tasks of its epoch: these are large, and stay."""
+    """A lane between two steps."""
 
     chance: Any  # (2,) the raw key of all that is random from here on
-    state: LaneState  # its `tasks` are ()
+    state: LaneState
 
 
 class Programs(NamedTuple):
     """What can happen to lanes, compiled; everything has a leading axis."""
 
-    new_epoch: Callable[..., tuple[Any, Lane, Array, dict[str, Array]]]
-    next_exposure: Callable[..., tuple[Lane, Array, dict[str, Array]]]
-    step: Callable[..., tuple[Lane, Array, Array, Array, dict[str, Array]]]
+    reset: Callable[..., tuple[Lane, Array, Info]]
+    step: Callable[..., tuple[Lane, Array, Info, Array, Array]]
 
 
 @lru_cache(maxsize=64)
 def programs(env: Environment) -> Programs:
-    """Compile what lanes need: resets leave lanes alone whose `mask` is False."""
+    """Compile what lanes need. Lanes are given away, so that their epochs are not copied."""
 
-    def to_new_epoch(mask: Array, tasks: Any, lane: Lane) -> tuple[Any, Lane, Array, Info]:
+    def seen(chance: Array, state: LaneState) -> tuple[Lane, Array, Info]:
+        new = {"new_epoch": (state.step == 0) & (state.episode == 0)}
+        return Lane(chance, state), env.get_obs(state), env.info(state) | new
+
+    def reset(lane: Lane, move: Array) -> tuple[Lane, Array, Info]:
         chance, key = _split(lane.chance)
-        state = new_epoch(env.world, key)
-        started = state.tasks, Lane(chance, state._replace(tasks=()))
-        tasks, lane = where(mask, started, (tasks, lane))
-        return tasks, lane, env.get_obs(lane.state), _info(env, lane.state)
+        chance = jnp.where(move == STAY, lane.chance, chance)
+        return seen(chance, move_on(env.world, move, key, lane.state))
 
-    def to_next_exposure(mask: Array, tasks: Any, lane: Lane) -> tuple[Lane, Array, Info]:
+    def step(lane: Lane, action: Array) -> tuple[Lane, Array, Info, Array, Array]:
         chance, key = _split(lane.chance)
-        state = next_episode(env.world, key, lane.state._replace(tasks=tasks))
-        lane = where(mask, Lane(chance, state._replace(tasks=())), lane)
-        return lane, env.get_obs(lane.state), _info(env, lane.state)
+        _, state, reward, over, info = env.step_env(key, lane.state, action)
+        lane, observation, more = seen(chance, state)
+        return lane, observation, info | more, reward, over
 
-    def step(tasks: Any, lane: Lane, action: Array) -> tuple[Lane, Array, Array, Array, Info]:
-        chance, key = _split(lane.chance)
-        before = lane.state._replace(tasks=tasks)
-        seen, state, reward, over, info = env.step_env(key, before, action)
-        lane = Lane(chance, state._replace(tasks=()))
-        return lane, seen, reward, over, info | _info(env, state)
-
-    return Programs(*(jax.jit(jax.vmap(f)) for f in (to_new_epoch, to_next_exposure, step)))
+    return Programs(*(jax.jit(jax.vmap(f), donate_argnums=0) for f in (reset, step)))
 
 
 def _split(chance: Array) -> tuple[Array, Array]:
     chance, key = jax.random.split(jax.random.wrap_key_data(chance, impl="threefry2x32"))
     return jax.random.key_data(chance), key
-
-
-def _info(env: Environment, state: LaneState) -> Info:
-    return env.info(state) | {"new_epoch": (state.step == 0) & (state.episode == 0)}
 
 
 class Lanes:
@@ -133,8 +113,8 @@ class Lanes:
     def __init__(self, env: Environment, num: int) -> None:
         self.env, self.num = env, num
         state = jax.eval_shape(lambda: new_epoch(env.world, jax.random.key(0)))
-        shapes = state.tasks, Lane(jax.ShapeDtypeStruct((2,), np.uint32), state._replace(tasks=()))
-        self._tasks, self._lane = jax.tree.map(lambda x: np.zeros((num, *x.shape), x.dtype), shapes)
+        shapes = Lane(jax.ShapeDtypeStruct((2,), np.uint32), state)
+        self._lane = jax.tree.map(lambda x: np.zeros((num, *x.shape), x.dtype), shapes)
 
     def seed(self, chances: Sequence[np.ndarray | None]) -> None:
         """Give each lane its chance, which `draw_chance` draws; for None it keeps what it has."""
@@ -148,31 +128,22 @@ class Lanes:
         Where the last exposure is over, a new epoch follows in any case.
         """
         last = np.asarray(self._lane.state.episode) + 1 == self.env.world.episodes_per_epoch
-        new, onward = mask & (new_epoch | last), mask & ~(new_epoch | last)
-        if onward.any():
-            self._lane, seen, info = self._programs.next_exposure(onward, self._tasks, self._lane)
-        if new.any():
-            self._tasks, self._lane, seen, info = self._programs.new_epoch(
-                new, self._tasks, self._lane
-            )
-        return np.array(seen), _own(info)
+        move = np.where(mask, np.where(new_epoch | last, NEW_EPOCH, NEXT_EPISODE), STAY)
+        self._lane, *seen = programs(self.env).reset(self._lane, move)
+        observation, info = _own(seen)
+        return observation, info
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Info]:
-        """Take one step in every lane: observation, reward, whether the episode is over, info."""
-        played = self._programs.step(self._tasks, self._lane, action)
-        self._lane, seen, reward, over, info = played
-        return np.array(seen), np.array(reward), np.array(over), _own(info)
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, Info, np.ndarray, np.ndarray]:
+        """Take one step in every lane: observation, info, reward, whether the episode is over."""
+        self._lane, *played = programs(self.env).step(self._lane, action)
+        observation, info, reward, over = _own(played)
+        return observation, info, reward, over
 
     @property
     def state(self) -> LaneState:
         """Where the lanes are, as NumPy arrays, without the epoch's tasks."""
-        state: LaneState = jax.device_get(self._lane.state)
+        state: LaneState = jax.device_get(self._lane.state._replace(tasks=()))
         return state
-
-    @property
-    def _programs(self) -> Programs:
-        # Looked up each time: compiled programs can be neither copied nor pickled.
-        return programs(self.env)
 
 
 def draw_chance(generator: np.random.Generator) -> np.ndarray:
@@ -180,5 +151,5 @@ def draw_chance(generator: np.random.Generator) -> np.ndarray:
     return generator.integers(2**32, size=2, dtype=np.uint32)
 
 
-def _own(info: dict[str, Array]) -> Info:
-    return {name: np.array(value) for name, value in info.items()}
+def _own(results: Any) -> Any:
+    return jax.tree.map(np.array, results)

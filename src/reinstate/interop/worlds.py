@@ -74,9 +74,6 @@ class VariantWorld(BarcodeWorld):
         super().__post_init__()
         require_positive(steps=self.steps)
         name = type(self.environment).__name__
-        for method in ("reset_env", "step_env", "action_space"):
-            if not hasattr(self.environment, method):
-                raise UserError(f"{name} has no {method}: choose an environment that gymnax knows")
         if not hasattr(self.environment.action_space(self.shared_params), "n"):
             raise UserError(f"{name} has no discrete actions: wrap it so that actions are numbered")
         if not self.levels and jax.eval_shape(self.draw_params, jax.random.key(0)) is None:
