@@ -1,6 +1,7 @@
 """Sweeps in earnest, small ones: jobs are processes, runs are trained and judged."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -12,15 +13,8 @@ from reinstate.runs.run import Run
 from spoken import Command
 from tiny import OPTIONS
 
-SETTINGS = [
-    f"{name.removeprefix('--')}={value}"
-    for name, value in zip(OPTIONS.split()[::2], OPTIONS.split()[1::2], strict=True)
-    if name != "--seeds"
-]
-LINE = (
-    "sweep --experiments barcode-bandits --agents epl2rl --seeds 2 --out out"
-    f" --set {' '.join(SETTINGS)}"
-)
+SETTINGS = re.sub(r"--(\S+) (\S+)", r"\1=\2", re.sub("--set |--seeds 2 ", "", OPTIONS))
+LINE = f"sweep --experiments barcode-bandits --agents epl2rl --seeds 2 --out out --set {SETTINGS}"
 
 
 @pytest.fixture(autouse=True)
