@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-import input_figure
 import recorded
 from claim_tables import agreement, named
 from fill_pages import BLOCK, NUMBER, fill, pages
@@ -92,24 +91,6 @@ def test_a_number_is_found_by_its_path() -> None:
     assert recorded.number(where) == f"{probes['memory cleared']['mean']:.2f}"
     with pytest.raises(KeyError):
         recorded.number("two-step agents.nobody.reward.mean .3f")
-
-
-def test_the_figure_of_memory_as_an_input_shows_every_run() -> None:
-    whole, by_size = input_figure.charts()
-    results = recorded.read("water-maze")
-    agents, chance = results["agents"], results["optimum"]["chance"]
-    gained = agents["epl2rl"]["reward"]["mean"] - chance
-    runs = [row[0] for row in whole.series[3].per_seed]
-    assert runs == pytest.approx(
-        [(each - chance) / gained for each in agents["epl2rl-input"]["reward"]["per_seed"]]
-    )
-    row = read_json(RESULTS / "inputs.json")["experiments"]["omniglot-bandits"]["quick"]
-    means = [row["agents"][f"epl2rl-input{size}"]["reward"]["mean"] for size in ("-2", "-16", "")]
-    gained = row["agents"]["epl2rl"]["reward"]["mean"] - row["chance"]
-    shown = dict(zip(by_size.series[1].x, by_size.series[1].y, strict=True))
-    assert [shown[size] for size in (2, 16, 50)] == pytest.approx(
-        [(mean - row["chance"]) / gained for mean in means]
-    )
 
 
 def test_record_and_replicate_stand_side_by_side() -> None:

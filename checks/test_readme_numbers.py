@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from claim_tables import agreement, trained_before
+from claim_tables import agreement
 from fill_pages import BLOCK, NUMBER, fill
 from recorded import read
 from reinstate_paper import EXPERIMENTS
+from words import trained_before
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import reinstate_paper
-from claim_tables import trained_before
 from recorded import read
 from reinstate import cli
 from reinstate.analysis.intervals import evaluation_error, over_seeds, without_nan
@@ -25,6 +24,7 @@ from reinstate.runs.search import ranked
 from reinstate.settings import Settings, completed, differences, from_dict, to_dict
 from reinstate_paper.margins import FAILS
 from reinstate_paper.whole_paper import summarise
+from words import trained_before
 
 RESULTS = Path(__file__).parents[1] / "results"
 FOLDERS = (".", "replicate")  # the record, and the same on other seeds

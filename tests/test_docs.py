@@ -25,9 +25,7 @@ import results
 import words
 from fill_pages import BLOCK, fill, pages
 from reinstate import cli, registry
-from reinstate.cli.parsing import explained
 from reinstate.runs.experiment import EXPERIMENTS, Experiment
-from reinstate.tasks.water_maze import WaterMaze
 from tasks import test_contract as contract
 
 ROOT = Path(__file__).parents[1]
@@ -223,18 +221,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ElementTree.Element:
 
 @pytest.fixture(scope="module")
 def html(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A page with formulas, pictures and a command, as readers get it."""
+    """A page with a formula and a command, as readers get it."""
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("built")
-    (source / "plain.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    style = "<style>@media (prefers-color-scheme:dark){}</style>"
-    (source / "own.svg").write_text(f"<svg xmlns='http://www.w3.org/2000/svg'>{style}</svg>")
     lines = [
         "# Page",
         "Here $c_t$ is:",
         "$$\nc_t = f \\circ c_{t-1}\n$$",
         "```\nreinstate list\n```",
     ]
-    lines += ["![one](plain.svg)", "*What it shows.*", "![other](own.svg)", "No *caption*."]
     (source / "index.md").write_text("\n\n".join([*lines, ""]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(results, "write_page", lambda *_: None)
@@ -247,19 +241,6 @@ def test_formulas_are_set_by_the_browser_and_nothing_is_fetched(html: str) -> No
     assert len(re.findall("<math [^>]*>", html)) == 2 and 'display="block"' in html
     assert "<msub><mi>c</mi><mi>t</mi></msub>" in html and "$" not in html.partition("<body>")[2]
     assert not re.findall(r"""(?:src|<link[^>]*href)=["'](?:https?:)?//[^"']*""", html)
-
-
-def test_what_is_in_italics_below_a_picture_is_its_caption(html: str) -> None:
-    one, other = re.findall(r"<figure.*?</figure>", html, re.DOTALL)
-    assert "What it shows." in one.partition("<figcaption>")[2]
-    assert html.count("What it shows.") == 1
-    assert "figcaption" not in other and "No <em>caption</em>." in html
-
-
-def test_pictures_on_white_paper_are_turned_dark(html: str) -> None:
-    one, other = re.findall(r"<img [^>]*>", html.partition("</h1>")[2])
-    assert "on-paper" in one and "on-paper" not in other
-    assert "img.on-paper" in (ROOT / "docs/_static/page.css").read_text()
 
 
 def test_calls_that_readme_teaches_are_listed(built: ElementTree.Element) -> None:
@@ -279,21 +260,6 @@ def test_calls_that_readme_teaches_are_listed(built: ElementTree.Element) -> Non
     assert not [name for name in listed if "._" in name.replace(".__call__", "")]
 
 
-def test_what_has_no_docstring_is_listed_if_it_can_be_called() -> None:
-    def undocumented() -> None: ...
-
-    def kept(what: str, name: str, thing: Any) -> bool | None:
-        app: Any = None
-        return docstrings.keep(app, what, name, thing, True, None)
-
-    assert kept("module", "undocumented", undocumented) is False
-    assert kept("module", "_undocumented", undocumented) is None
-    assert kept("module", "N", 7) is None
-    for name in ("field", "undocumented"):
-        assert kept("class", name, undocumented) is True  # a field's default is no method
-    assert kept("class", "preset", Experiment.preset) is False
-
-
 def test_defaults_are_names_and_no_addresses(built: ElementTree.Element) -> None:
     (experiment,) = (
         each
@@ -301,7 +267,7 @@ def test_defaults_are_names_and_no_addresses(built: ElementTree.Element) -> None
         if each.get("ids") == "reinstate.runs.experiment.Experiment"
     )
     text = "".join(experiment.itertext())
-    assert "= no_checks" in text and "= regret_columns" in text
+    assert "= no_checks" in text
     assert " at 0x" not in text and "<" not in text
 
 
@@ -324,12 +290,6 @@ def test_fields_are_explained_by_the_comment_behind_them() -> None:
     name = "reinstate.runs.experiment.Experiment"
     fields = docstrings.explained_fields(Experiment, name)
     assert "- `optimum`: of the task" in fields and not any("`name`" in line for line in fields)
-
-
-def test_settings_are_explained_by_the_string_below_them() -> None:
-    meanings = explained(WaterMaze)
-    assert meanings["height"] == "Rows of the grid."
-    assert meanings["barcode_length"] == "Bits per context."  # inherited
 
 
 def test_the_page_of_results_is_built_beside_the_others(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_a_notebook_is_its_script(name: str) -> None:
     script = notebooks.cells_of(notebooks.scripts()[name].read_text(encoding="utf-8"))
     found = [(cell["cell_type"], "".join(cell["source"])) for cell in read(name)["cells"]]
     assert found == script, "make notebooks-write"
-    compile("\n".join(cell.source for cell in script if cell.kind == "code"), name, "exec")
+    compile("\n".join(source for kind, source in script if kind == "code"), name, "exec")
 
 
 @pytest.mark.parametrize("name", notebooks.scripts())
@@ -62,8 +62,6 @@ def test_what_no_page_should_show_is_found() -> None:
         {"output_type": "stream", "name": "stderr", "text": ["UserWarning\n"]},
         {"output_type": "stream", "name": "stdout", "text": [f"{Path.home()}/runs\n"]},
         {"output_type": "stream", "name": "stdout", "text": ["\x1b[1mbold\n"]},
-        {"output_type": "display_data", "data": {"image/png": ["A" * 100_000]}},
-        {"output_type": "display_data", "data": {"text/plain": ["<Figure size 940x650>"]}},
     ]
     for output in shown:
         assert notebooks.faults({"cells": [{"id": "one", "outputs": [output]}]}) != []

@@ -12,9 +12,9 @@ from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
 
 import reinstate
-from claim_tables import results, trained_before
 from reinstate import cli
 from reinstate.runs.conclusions import read_results
+from words import provenance, trained_before
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -31,7 +31,7 @@ def test_a_table_says_that_it_was_interrupted(train: float, words: str) -> None:
         agents[name] |= {"train_steps": 2e9, "steps_per_second": 3e8}
     found["seconds"] = {"total": 40.0, "train": train}
     assert trained_before(found) == pytest.approx(30 - train)
-    assert words in results(found)
+    assert words in provenance(found)
 
 
 def blocks(kind: str, page: str = README) -> list[str]:

@@ -1,21 +1,16 @@
 """Docstrings are plain English with equations: this makes them good reStructuredText.
 
 Equations and layouts, which are indented or aligned by spaces, keep their lines. Fields of a
-NamedTuple or a dataclass are explained by the comment behind them. Public functions, methods and
-properties are listed with or without a docstring. Defaults of a dataclass are written as in its
-source.
+NamedTuple or a dataclass are explained by the comment behind them.
 """
 
-import ast
 import dataclasses
 import inspect
 import re
-import textwrap
 from importlib import import_module
 from typing import Any
 
 from sphinx.application import Sphinx
-from sphinx.util.inspect import object_description
 
 ALIGNED = re.compile(r"\S {3,}\S")
 LIST = re.compile(r"\s*[-*] ")
@@ -66,48 +61,15 @@ def _escaped(comment: str) -> str:
     return re.sub(r"([\\*|_`])", r"\\\1", comment)
 
 
-def keep(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """List what can be called or read, although it has no docstring; no default that is a function.
-
-    `what` is the kind of thing that has the member.
-    """
-    if what == "class" and inspect.isfunction(obj) and not _is_method(obj, name):
-        return True  # the default of a field
-    called = inspect.isroutine(obj) or inspect.isclass(obj) or isinstance(obj, property)
-    return False if called and not name.startswith("_") else None
-
-
-def _is_method(function: Any, name: str) -> bool:
-    return function.__name__ == name and not function.__qualname__.endswith(f"<locals>.{name}")
-
-
 def name_defaults(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, returns: str
 ) -> tuple[str, str] | None:
-    """Write defaults of a dataclass as its source does: a function's repr is no name."""
-    if not (signature and inspect.isclass(obj) and dataclasses.is_dataclass(obj)):
-        return None
-    written = _written(obj)
-    for field in dataclasses.fields(obj):
-        if callable(field.default):
-            was, now = object_description(field.default), written.get(field.name, "...")
-            signature = signature.replace(was, now)
-    return signature.replace("<factory>", "..."), returns
-
-
-def _written(kind: type) -> dict[str, str]:
-    """Field → its default, as the class spells it."""
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
-    assert isinstance(tree, ast.ClassDef)
-    return {
-        ast.unparse(line.target): ast.unparse(line.value)
-        for line in tree.body
-        if isinstance(line, ast.AnnAssign) and line.value is not None
-    }
+    """Write functions that are defaults by their names."""
+    named = re.sub(r"<(?:function|class) '?(?:\S+\.)?(\w+)'?>", r"\1", signature or "")
+    return (named.replace("<factory>", "..."), returns) if signature else None
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", mend)
-    app.connect("autodoc-skip-member", keep)
     app.connect("autodoc-process-signature", name_defaults)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

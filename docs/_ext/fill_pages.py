@@ -7,8 +7,7 @@ what it is made of. A table, which ends where the comment says so, and a number 
     <!-- /results -->
     it earns 7.16<!-- water-maze agents.epl2rl.reward.mean .2f --> per episode
 
-`make tables` writes all of them, and the figure of memory as an input; `make check-results` fails
-when pages and results drift apart.
+`make tables` writes all of them; `make check-results` fails when pages and results drift apart.
 Names of tables are those of `recorded`, with the files that each is made of, and those below.
 """
 
@@ -23,7 +22,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import input_figure
 import recorded
 from reinstate.cli import VERBS, parse
 from reinstate.cli.parsing import explained
@@ -125,7 +123,6 @@ def pages() -> Iterator[Path]:
 
 
 def main() -> None:
-    input_figure.write()
     for page in pages():
         text = page.read_text(encoding="utf-8")
         if (filled := fill(text)) != text:

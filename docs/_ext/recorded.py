@@ -1,7 +1,7 @@
 """Recorded results → tables and single numbers, as pages show them.
 
-Pages type no number that a file under results/ holds. Tables are specified in tables.toml; those
-that take a program are in `claim_tables` and `study_tables`.
+Pages type no number that a file under results/ holds. Tables are specified in tables.toml, with
+the words of `words` and `studies`; those of claims are made by `claim_tables`.
 """
 
 import tomllib
@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import claim_tables
-import study_tables
+import studies
 import words
 from reinstate.files import read_json
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.provenance import repeatable
+from words import markdown, once
 
 TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
-NAMES = {**vars(words), **vars(study_tables), **TABLES.pop("words")}
-PROGRAMS = {**claim_tables.TABLES, **study_tables.TABLES}
+NAMES = {**vars(claim_tables), **vars(words), **vars(studies), **TABLES.pop("words")}
+PROGRAMS = {**claim_tables.TABLES, "recognition-parts": studies.parts}
 
 
 def file_of(name: str) -> Path:
@@ -51,8 +52,9 @@ def _specified(kind: str, documents: list[Any]) -> str:
     rows = []
     for row in eval(spec["rows"], known):
         own = known | {"row": row} | row
-        rows.append({_filled(n, known): _filled(c, own) for n, c in spec["columns"].items()})
-    made = words.markdown(words.once(rows) if "once" in spec else rows)
+        cells = {_filled(n, known): _filled(c, own) for n, c in spec["columns"].items()}
+        rows.append(cells | eval(spec.get("more", "{}"), own))
+    made = markdown(once(rows) if "once" in spec else rows, right="right" in spec)
     return f"{made}\n\n{_filled(spec['after'], known)}" if "after" in spec else made
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from reinstate.analysis.intervals import over_seeds as over_seeds
 from reinstate.analysis.intervals import with_interval as with_interval
+from reinstate.choices.model import STRATEGIES as STRATEGIES
 from reinstate.figures.style import label as label
 from reinstate.files import read_json
 from reinstate.runs.experiment import EXPERIMENTS
@@ -20,7 +21,6 @@ from reinstate_paper.claims import RECOGNISING as RECOGNISING
 from reinstate_paper.claims import SHARES as SHARES
 from reinstate_paper.claims import lead as lead
 from reinstate_paper.margins import MARGINS as MARGINS
-from reinstate_paper.rival_tables import rows as rows_of  # noqa: F401
 
 RESULTS = Path(__file__).parents[2] / "results"
 NBSP = "\N{NO-BREAK SPACE}"
@@ -117,3 +117,70 @@ def steps_of(learned_at: Sequence[int | None]) -> str:
     seeds = len(learned_at)
     few = "" if len(reached) == seeds else f" ({len(reached)} of {seeds} seeds)"
     return f"{reached[len(reached) // 2]:,}{few}"
+
+
+def parts_of(summary: Record, document: Record) -> Record:
+    """Return what the overview says of an experiment; the document has the recognising agent."""
+    experiment = EXPERIMENTS[document["experiment"]]
+    place, title = experiment.title.removeprefix("Experiment ").split(": ")
+    part = summary["experiments"][experiment.name]
+    agents = {**document["agents"], **part["agents"]}
+    return {
+        **{"place": place, "title": title, "name": experiment.name, "number": experiment.number},
+        "earned": {name: agent["reward"]["mean"] for name, agent in agents.items()},
+        "optimum": document["optimum"],
+        "verdicts": [check["verdict"] for check in part["checks"] if check["paper"]],
+    }
+
+
+def players(document: Record) -> Iterator[Record]:
+    """Yield agents, and of the bandit algorithms those that the paper's Fig. 3 shows."""
+    experiment = EXPERIMENTS[document["experiment"]]
+    number, rivals = experiment.number, ("gittins", "gittins with memory")
+    found = {name: document["baselines"].get(name) for name in rivals}
+    for name, player in {**document["agents"], **found}.items():
+        if player:
+            columns = experiment.columns(player).items()
+            mean = f"{player['reward']['mean']:{number}}"
+            yield {
+                "player": f"*{name}*" if name in rivals else name,
+                "rewards": mean if name in rivals else with_interval(player["reward"], number),
+                "share": None if name in rivals else player["share_of_ceiling"],
+                "more": {column: f"{score:{number}}" for column, score in columns},
+            }
+
+
+def provenance(document: Record) -> str:
+    """Say of which preset results are, where they were made and how long it took."""
+    epl2rl, before = document["agents"]["epl2rl"], trained_before(document)
+    time = f"{document['seconds']['total']:.0f} s in all, compile included"
+    if before >= 1:
+        total = f"{document['seconds']['total']:.0f} s after an interruption"
+        time = f"{total} and {before:.0f} s of training before it"
+    where = f"{len(epl2rl['seeds'])} seeds, {document['device']}"
+    return (
+        f"`{document['preset']}` preset, {where}, {time};"
+        f" epL2RL trained at {epl2rl['steps_per_second'] / 1e6:.0f} million steps per second."
+    )
+
+
+def trained_before(document: Record) -> float:
+    """Seconds of training done by calls before the one that finished, whose `seconds` these are."""
+    agents = document["agents"].values()
+    trained = sum(agent["train_steps"] / agent["steps_per_second"] for agent in agents)
+    return max(0.0, float(trained - document["seconds"]["train"]))
+
+
+def milestones(agent: Record) -> Iterator[Record]:
+    """Yield weights of strategies: cued while they are learned, uncued at the end."""
+    for stone in agent["milestones"]:
+        when, weights = f"epoch {stone['epoch']}", stone["weights"]["cued"]
+        yield {"when": when, "reward": stone["cued"], "weights": weights}
+    weights = agent["choices"]["group"]["uncued"]
+    yield {"when": "uncued, at the end", "reward": agent["uncued"], "weights": weights}
+
+
+def seeds_of(summary: Record) -> str:
+    """Count the seeds of each experiment."""
+    agents = [next(iter(each["agents"].values())) for each in summary["experiments"].values()]
+    return ", ".join(str(len(agent["reward"]["per_seed"])) for agent in agents)

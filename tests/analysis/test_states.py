@@ -1,6 +1,5 @@
 """The sizes of stored states, against a cell whose growth can be worked by hand."""
 
-import re
 from functools import cache, partial
 from typing import Any
 
@@ -10,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import study_tables
+import studies
 from reinstate.agent import Agent, Decision, Network, Player, make_agent
 from reinstate.analysis.states import BEYOND, evaluate_watched, stored_scores
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
@@ -140,10 +139,8 @@ def test_leads_over_the_paper_are_by_seed_and_their_p_are_adjusted() -> None:
         "tanh": a_cell([7.1, 7.4, 7.7], 0.0),
         "rms": a_cell([6.8, 7.1, 7.1], 0.0),
     }
-    table = study_tables.variants({"cells": {"water-maze": {"quick": cells}}})
-    _, _, paper, tanh, rms = [re.split(r" ?\| ?", line)[1:-1] for line in table.splitlines()]
-    assert paper[:2] == ["water-maze, quick", "as in the paper"] and paper[3:6] == ["", "", ""]
-    assert paper[6:] == ["0.25", "100%", "50%", "30%", "10%"]
-    assert tanh[1:4] == ["tanh(c) stored", "7.40 [6.65, 8.15]", "+0.20 [-0.05, +0.45]"]
-    assert rms[3] == "-0.20 [-0.45, +0.05]"
-    assert tanh[4:6] == rms[4:6] == ["0.074", "0.148"]
+    paper, tanh, rms = studies.leads_of({"cells": {"water-maze": {"quick": cells}}})
+    assert (paper["lead"], paper["p"], paper["adjusted"]) == (None, None, None)
+    np.testing.assert_allclose(tanh["lead"], [0.1, 0.2, 0.3])
+    assert [tanh["p"], rms["p"]] == pytest.approx([0.0742, 0.0742], abs=1e-4)
+    assert [tanh["adjusted"], rms["adjusted"]] == pytest.approx([0.1484, 0.1484], abs=1e-4)
