@@ -156,7 +156,7 @@ SEARCHES = {
     "trials/0/setting/value_cost": 1e39,
     "trials/0/agents/l2rl": [],
     "trials/0/agents": {"l2rl": {}},
-    "seconds/compile": ...,
+    "seconds": ...,
 }
 
 

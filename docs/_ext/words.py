@@ -14,7 +14,6 @@ from reinstate.figures.style import label as label
 from reinstate.files import read_json
 from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.provenance import repeatable as repeatable
-from reinstate.runs.search import rank_of as rank_of
 from reinstate.runs.search import ranked as ranked
 from reinstate.runs.size import in_bytes as in_bytes
 from reinstate_paper.claims import RECOGNISING as RECOGNISING

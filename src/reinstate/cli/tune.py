@@ -15,9 +15,9 @@ from reinstate.runs.search import (
     Asked,
     Search,
     SearchDocument,
+    Trial,
     agents_of,
     best_for,
-    rank_of,
     ranked,
     search,
 )
@@ -55,19 +55,16 @@ class Tune(OnExperiment[W]):
 
     def show(self, result: SearchDocument) -> None:
         _print_best(self.experiment, result)
-        for agent in agents_of(result["trials"]):
-            say(_standing(self.experiment, result, agent))
         best = best_for(result["trials"], result["agent"])
-        options: list[str] = []
         if best is None:
             say("no setting stayed finite: lower --ranges.learning-rate")
         else:
             rates = rates_of(Candidate(**best["setting"]), self.settings.learner)
-            options = as_options(rates)
-            say(f"the best as options: {' '.join(options)}")
+            say(f"the best as options: {' '.join(as_options(rates))}")
         say(f"search.json, search.png and search.svg are in {self.out}")
-        line = ["reinstate", "train", self.name, "--preset", self.preset, "--agent", self.agents[0]]
-        say_next([*line, *options], "train at the best of these settings")
+        line = ["reinstate", "reproduce", self.name, "--preset", self.preset]
+        line += ["--agents", *self.agents, "--rates", str(self.out / "search.json")]
+        say_next(line, "train each agent at what was best for it")
 
     @classmethod
     def defaults(cls, experiment: Experiment, arguments: list[str]) -> dict[str, Any]:
@@ -84,35 +81,23 @@ class Tune(OnExperiment[W]):
 
 
 def _print_best(experiment: Experiment, document: SearchDocument) -> None:
-    """Print the best settings for the first agent, with every agent's reward there."""
+    """Print the best settings for the first agent, and the preset's, with all agents' rewards."""
     first, agents = document["agent"], agents_of(document["trials"])
+
+    def reward(agent: str, trial: Trial) -> str:
+        if agent not in trial["agents"]:
+            return ""
+        found = trial["agents"][agent]["reward"]
+        return "failed" if found is None else f"{found:{experiment.number}}"
+
     rows = []
-    for rank, trial in enumerate(ranked(document["trials"], first)[:SHOWN], 1):
-        name = f"{rank} (preset)" if trial["number"] == 0 else str(rank)
-        setting = [f"{trial['setting'][name]:.3g}" for name in Candidate._fields]
-        scores = [trial["agents"].get(agent) for agent in agents]
-        rewards = [_number(experiment, score["reward"]) if score else "" for score in scores]
-        rows.append([name, *setting, *rewards])
+    for rank, trial in enumerate(ranked(document["trials"], first), 1):
+        if rank > SHOWN and trial["number"]:
+            continue
+        name = str(rank) if trial["number"] else f"{rank} (preset)"
+        setting = [f"{value:.3g}" for value in trial["setting"].values()]
+        rows.append([name, *setting, *(reward(agent, trial) for agent in agents)])
     seeds = document["settings"]["seeds"]
     title = f"reward per episode late in training, mean of {seeds} seeds, for {first}"
     names = [name.replace("_", " ") for name in Candidate._fields]
     print_table(title, [], ["rank", *names, *agents], rows)
-
-
-def _standing(experiment: Experiment, document: SearchDocument, agent: str) -> str:
-    """Say the preset's rank among an agent's trials, and that of what was chosen for the first."""
-    trials = document["trials"]
-    order, chosen = ranked(trials, agent), ranked(trials, document["agent"])[0]
-    rewards = {trial["number"]: trial["agents"][agent]["reward"] for trial in order}
-    parts = [f"best {_number(experiment, rewards[order[0]['number']])}"]
-    for name, number in (("preset", 0), ("chosen", chosen["number"])):
-        rank = rank_of(trials, agent, number)
-        if rank and not (name == "chosen" and rank == 1):
-            parts.append(f"the {name} setting ranks {rank}, {_number(experiment, rewards[number])}")
-    failed = sum(reward is None for reward in rewards.values())
-    parts += [f"{failed} failed"] if failed else []
-    return f"{agent}, {len(order)} settings: {'; '.join(parts)}"
-
-
-def _number(experiment: Experiment, reward: float | None) -> str:
-    return "failed" if reward is None else f"{reward:{experiment.number}}"

@@ -52,15 +52,11 @@ class Ranges:
             if not 0 < low <= high <= LARGEST_NUMBER:
                 rule = "must be two positive numbers, the lower first"
                 raise UserError(f"ranges.{name} {rule}, not {low} {high}")
-        for name, most, within in (
-            ("discount", 1.0, "between 0 and 1"),
-            ("value_cost", LARGEST_NUMBER, "0 or more"),
-        ):
-            if not getattr(self, name):
-                raise UserError(f"ranges.{name} needs at least one number to choose from")
-            for choice in getattr(self, name):
-                if not 0 <= choice <= most:
-                    raise UserError(f"ranges.{name} must be {within}, not {choice}")
+        for name, most in (("discount", 1), ("value_cost", LARGEST_NUMBER)):
+            choices = getattr(self, name)
+            if not choices or not all(0 <= choice <= most for choice in choices):
+                rule = f"must be between 0 and {most:g}, and there must be one at least"
+                raise UserError(f"ranges.{name} {rule}: {', '.join(map(str, choices))}")
 
     def draw(self, rng: np.random.Generator) -> Candidate:
         """Draw a candidate, rounded to what tables show so that it can be typed in again."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
+from typing import Any, NamedTuple, TypedDict, cast
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from reinstate.analysis.results import Provenance
 from reinstate.errors import UserError, require_positive
 from reinstate.figures import mpl
 from reinstate.figures.chart import Chart, Marker, Series
-from reinstate.figures.numbers import finite
 from reinstate.figures.style import BLACK, GREY, label, palette
 from reinstate.files import check, locked, read_json, require_empty, write_document
 from reinstate.learner import A2C, Rates
@@ -42,7 +41,7 @@ from reinstate.runs.provenance import provenance
 from reinstate.runs.run import require_same
 from reinstate.settings import Settings, require_seed, to_dict
 
-OURS = "hold a search of this program", "choose another file or --out"
+OURS = "hold a search of this program", "choose another --out or file"
 MOST_TRIALS = 100_000  # of all rounds
 PANELS = {  # hyper-parameter → whether it lies on a logarithmic axis, or is a choice of a few
     "learning_rate": True,
@@ -51,25 +50,6 @@ PANELS = {  # hyper-parameter → whether it lies on a logarithmic axis, or is a
     "value_cost": False,
 }
 WIDTH = 0.5  # of the strip over which the points of one choice are spread
-
-if TYPE_CHECKING:
-    Setting = dict[str, float]
-    SearchSeconds = dict[str, float]
-else:
-
-    class Setting(TypedDict):
-        """The hyper-parameters that are searched."""
-
-        learning_rate: float
-        entropy_cost: float
-        discount: float
-        value_cost: float
-
-    class SearchSeconds(TypedDict):
-        """How long a search took."""
-
-        compile: float
-        train: float
 
 
 class Score(TypedDict):
@@ -84,7 +64,7 @@ class Trial(TypedDict):
 
     number: int
     round: int
-    setting: Setting  # by hyper-parameter
+    setting: dict[str, float]  # a Candidate
     agents: dict[str, Score]
 
 
@@ -100,7 +80,7 @@ class SearchDocument(Provenance):
     ranges: dict[str, Any]
     trials_a_round: int
     draw_seed: int
-    seconds: SearchSeconds
+    seconds: dict[str, float]  # compile, train
     trials: list[Trial]
 
 
@@ -125,18 +105,18 @@ def best_for(trials: Sequence[Trial], agent: str) -> Trial | None:
     return best if best and best["agents"][agent]["reward"] is not None else None
 
 
-def rank_of(trials: Sequence[Trial], agent: str, number: int) -> int | None:
-    """Rank a trial among those of an agent, from 1; None where it was not trained there."""
-    numbers = [trial["number"] for trial in ranked(trials, agent)]
-    return numbers.index(number) + 1 if number in numbers else None
+def _read(path: Path) -> SearchDocument:
+    document = check(SearchDocument, read_json(path), path, *OURS)
+    if any(trial["setting"].keys() != {*Candidate._fields} for trial in document["trials"]):
+        raise UserError(f"{path} does not {OURS[0]}: {OURS[1]}")
+    return document
 
 
 def best_rates(path: Path, agents: Sequence[str], learner: A2C) -> dict[str, Rates]:
     """Read the rates at which each agent earned most, from what `search` has written."""
-    trials = check(SearchDocument, read_json(path), path, *OURS)["trials"]
     found = {}
     for agent in agents:
-        best = best_for(trials, agent)
+        best = best_for(_read(path)["trials"], agent)
         if best is None:
             raise UserError(f"{path} has no rates for {agent}: tune it too (--agents)")
         found[agent] = rates_of(Candidate(**best["setting"]), learner)
@@ -231,20 +211,16 @@ def search(asked: Asked, out: Path, reporter: Reporter, *, command: str) -> Sear
                 _add_round(document, asked, batch, number, reporter, stop)
                 known = {"preset": asked.preset, "command": command, **provenance()}
                 document |= cast(SearchDocument, known | {"device": devices.describe()})
-                (out / "search.svg").unlink(missing_ok=True)  # which shows fewer rounds
                 write_document(out / "search.json", document)
                 if stop:
                     where = f"stopped after round {number + 1} of {agent}"
                     raise Stopped(f"{where}: the same command continues")
-        if not (out / "search.svg").exists():  # there are new rounds, or a call ended before
-            title = f"{asked.experiment.title}, search"
-            mpl.save(search_panels(document), out / "search", title)
+        mpl.save(search_panels(document), out / "search", f"{asked.experiment.title}, search")
         return document
 
 
 def _new(asked: Asked) -> SearchDocument:
-    seconds = {"compile": 0.0, "train": 0.0}
-    return cast(SearchDocument, {**asked.identity(), "seconds": seconds, "trials": []})
+    return cast(SearchDocument, {**asked.identity(), "seconds": {}, "trials": []})
 
 
 def _earlier(asked: Asked, out: Path) -> SearchDocument | None:
@@ -253,7 +229,7 @@ def _earlier(asked: Asked, out: Path) -> SearchDocument | None:
     if not path.exists():
         require_empty(out, "it holds no search; choose another --out")
         return None
-    found = check(SearchDocument, read_json(path), path, *OURS)
+    found = _read(path)
     require_same(out, {name: cast(Any, found)[name] for name in wanted}, wanted)
     rounds = math.ceil(len(found["trials"]) / asked.search.trials)
     drawn = [trial for number in range(rounds) for trial in asked.new_trials(number)]
@@ -280,8 +256,9 @@ def _add_round(
     sizes = f"{len(trials)} settings × {asked.settings.seeds} seeds"
     label = f"{batch.agent}, round {number + 1}: {sizes}"
     scores: Scores = batch.train(rates, reporter, label, stop)
-    document["seconds"]["compile"] += scores.compile_seconds
-    document["seconds"]["train"] += scores.train_seconds
+    seconds = document["seconds"]
+    seconds["compile"] = seconds.get("compile", 0.0) + scores.compile_seconds
+    seconds["train"] = seconds.get("train", 0.0) + scores.train_seconds
     for trial, per_seed in zip(trials, scores.reward.tolist(), strict=True):
         kept = [reward if math.isfinite(reward) else None for reward in per_seed]
         reward = None if None in kept else float(np.mean(per_seed))
@@ -299,33 +276,38 @@ def search_panels(document: SearchDocument) -> list[Chart]:
 def _panel(document: SearchDocument, name: str, logarithmic: bool) -> Chart:
     trials, agents = document["trials"], agents_of(document["trials"])
     choices = [] if logarithmic else sorted({trial["setting"][name] for trial in trials})
-    best, leader = best_for(trials, document["agent"]), label(document["agent"])
-    chosen = [best] if best else []
-    preset = [trial for trial in trials if trial["number"] == 0]
+    best = best_for(trials, document["agent"])
 
     def place(trial: Trial) -> float:
         """Choices stand at equal distances; the points of each lie beside each other."""
-        value: float = trial["setting"][name]
+        value = trial["setting"][name]
         aside = WIDTH * (trial["number"] / max(len(trials) - 1, 1) - 0.5)
         return value if logarithmic else choices.index(value) + aside
 
     def points(
-        text: str, colour: str, of: Sequence[Trial], agents: Sequence[str], marker: Marker = "dot"
+        text: str, colour: str, of: Sequence[Trial | None], agents: Sequence[str], marker: Marker
     ) -> Series:
         """Gather these agents' rewards in these trials; crosses are the trials that failed."""
-        entered = [(agent, t) for agent in agents for t in of if agent in t["agents"]]
-        rewards = [(place(t), finite(t["agents"][agent].get("reward"))) for agent, t in entered]
-        known = [(x, y) for x, y in rewards if (y is None) == (marker == "cross")]
+        found = [
+            (place(t), t["agents"][a]["reward"])
+            for a in agents
+            for t in of
+            if t and a in t["agents"]
+        ]
+        known = [(x, y) for x, y in found if (y is None) == (marker == "cross")]
         return Series(text, colour, [x for x, _ in known], [y for _, y in known], marker=marker)
 
-    colours = palette(agents)
-    series = [points(label(a), c, trials, [a]) for a, c in zip(agents, colours, strict=True)]
-    series += [
-        points(f"best for {leader}", BLACK, chosen, agents, "ring"),
-        points("preset", BLACK, preset, agents, "diamond"),
+    series = [
+        *(
+            points(label(a), c, trials, [a], "dot")
+            for a, c in zip(agents, palette(agents), strict=True)
+        ),
+        points(f"best for {label(document['agent'])}", BLACK, [best], agents, "ring"),
+        points("preset", BLACK, trials[:1], agents, "diamond"),
         points("failed", GREY, trials, agents, "cross"),
     ]
+    looks: Any = {"categories": [f"{choice:g}" for choice in choices], "log_x": logarithmic}
     shown = [each for each in series if each.x]
-    names = [f"{choice:g}" for choice in choices]
-    looks: Any = {"categories": names, "scatter": True, "log_x": logarithmic}
-    return Chart("Search", name.replace("_", " "), "reward per episode", shown, **looks)
+    return Chart(
+        "Search", name.replace("_", " "), "reward per episode", shown, scatter=True, **looks
+    )
