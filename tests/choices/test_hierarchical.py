@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from reinstate.choices.fits import fit_choices
-from reinstate.choices.hierarchical import fit_hierarchical, known_from_choices, sampling_warnings
+from reinstate.choices.hierarchical import (
+    known_from_choices,
+    sample_posteriors,
+    sampling_warnings,
+    summarise,
+)
 from reinstate.choices.likelihood import fit_weights
 from reinstate.choices.model import NAMES, Choices, count_choices, group_one_back, join_choices
 from reinstate.choices.simulated import simulate
@@ -45,7 +50,8 @@ def found() -> dict[str, Any]:
     both_kinds = known_from_choices(data, NAMES["uncued"])
     assert both_kinds.tolist() == [False, True, False, False]
     names = [f"p{i}" for i in range(6)]
-    document = fit_hierarchical(counts, names, seed=1, chains=2, warmup=300, draws=400)
+    posteriors = sample_posteriors(counts, names, seed=1, chains=2, warmup=300, draws=400)
+    document = summarise(posteriors, 1, 300)
     alone = [fit_weights(own, NAMES["uncued"]) for own in data]
     return {**document, "alone": alone, "people": people}
 

@@ -15,7 +15,7 @@ the same score, so each such kind is computed once and counts as often as it was
 """
 
 import importlib
-import os
+import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ from scipy import special
 from reinstate.choices.documents import FitRow, ModelRow
 from reinstate.choices.model import STRATEGIES, Floats, GroupedChoices, Ints
 from reinstate.errors import UserError
-from reinstate.files import disk_errors
+from reinstate.files import write_atomically
 
 LARGEST_K = 0.7
 AT_ONCE = 4_000_000  # log-likelihoods in memory at a time
@@ -134,49 +134,37 @@ def _loo_of(az: Any, posterior: Posterior, log_likelihood: Floats) -> tuple[Floa
     return np.asarray(found.loo_i), lpd, np.asarray(found.pareto_k)
 
 
-def inference_data(posteriors: list[Posterior]) -> Any:
-    """Return an ArviZ `InferenceData`: draws, divergences, counts of choices, and predictors.
+def save_draws(posteriors: Sequence[Posterior], path: Path) -> None:
+    """Write draws, divergences, counts of choices and predictors as NetCDF, for ArviZ.
 
     Names start with the part: uncued_beta (chain, draw, uncued_participant, uncued_weight),
     uncued_mu, uncued_tau; observed uncued_chosen of uncued_total; uncued_x, of each pattern.
     """
-    az = require_arviz()
-    drawn: dict[str, Any] = {}
-    observed: dict[str, Any] = {}
-    constant: dict[str, Any] = {}
+    groups: dict[str, dict[str, Any]] = {"posterior": {}, "observed_data": {}, "constant_data": {}}
     coords: dict[str, list[str]] = {}
     dims: dict[str, list[str]] = {}
     for each in posteriors:
-        part = each.part
-        who, what, where = f"{part}_participant", f"{part}_weight", f"{part}_pattern"
+        who, what, where = (f"{each.part}_{n}" for n in ("participant", "weight", "pattern"))
         coords |= {who: each.participants, what: list(each.names)}
-        drawn |= {f"{part}_{n}": getattr(each, n) for n in ("beta", "mu", "tau")}
-        dims |= {f"{part}_beta": [who, what], f"{part}_mu": [what], f"{part}_tau": [what]}
-        for name in ("chosen", "total"):
-            observed[f"{part}_{name}"] = np.array([getattr(own, name) for own in each.data])
-            dims[f"{part}_{name}"] = [who, where]
-        constant[f"{part}_x"] = each.data[0].x
-        dims[f"{part}_x"] = [where, what]
+        counts = {n: np.array([getattr(d, n) for d in each.data]) for n in ("chosen", "total")}
+        for group, name, value, axes in (
+            ("posterior", "beta", each.beta, [who, what]),
+            ("posterior", "mu", each.mu, [what]),
+            ("posterior", "tau", each.tau, [what]),
+            ("observed_data", "chosen", counts["chosen"], [who, where]),
+            ("observed_data", "total", counts["total"], [who, where]),
+            ("constant_data", "x", each.data[0].x, [where, what]),
+        ):
+            groups[group][f"{each.part}_{name}"] = value
+            dims[f"{each.part}_{name}"] = axes
     # The parts are independent: a draw of one and a draw of the other are a draw of both.
-    sampler = {"diverging": np.any([each.diverging for each in posteriors], axis=0)}
-    groups = {"posterior": drawn, "sample_stats": sampler, "observed_data": observed}
-    groups["constant_data"] = constant
-    with warnings.catch_warnings():
+    diverging = {"diverging": np.any([each.diverging for each in posteriors], axis=0)}
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
-        return az.from_dict(**groups, coords=coords, dims=dims)
-
-
-def save_draws(posteriors: list[Posterior], path: Path) -> None:
-    """Write the draws as NetCDF, which `arviz.from_netcdf` reads."""
-    data = inference_data(posteriors)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            data.to_netcdf(str(beside), engine="h5netcdf")
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        data = require_arviz().from_dict(**groups, sample_stats=diverging, coords=coords, dims=dims)
+        data.to_netcdf(f"{folder}/draws", engine="h5netcdf")
+        content = Path(folder, "draws").read_bytes()
+    write_atomically(path, content)
 
 
 class _Score(NamedTuple):

@@ -47,38 +47,28 @@ def fit_choices(
     participants: Sequence[str] | None = None,
     prior_sd: float = PRIOR_SD,
     seed: int = 0,
+    posteriors: list[Posterior] | None = None,
 ) -> ChoiceFit:
     """Fit the weights of every participant and their group; compute stay probabilities.
 
-    `prior_sd` is the weak prior of maximum likelihood; `seed` is for the hierarchical sampler. This
-    is the bare document: `reinstate.fit_choices` reads tables, and predicts, compares and plots.
+    `prior_sd` is the weak prior of maximum likelihood; `seed` is for the hierarchical sampler,
+    unless there are `posteriors` already. This is the bare document: `reinstate.fit_choices` reads
+    tables, and predicts, compares and plots.
     """
-    return fit_with_draws(choices, model, participants, prior_sd, seed)[0]
-
-
-def fit_with_draws(
-    choices: Choices,
-    model: str = "one-back",
-    participants: Sequence[str] | None = None,
-    prior_sd: float = PRIOR_SD,
-    seed: int = 0,
-) -> tuple[ChoiceFit, list[Posterior]]:
-    """Fit as `fit_choices` does, and return the hierarchical model's draws too."""
     require_model(model)
     require_positive(prior_sd=prior_sd)
     counts = count_choices(choices)
     names = list(participants or map(str, range(len(counts))))
-    posteriors: list[Posterior] = []
     if model == "hierarchical":
         from reinstate.choices import hierarchical  # JAX, for this alone
 
-        posteriors = hierarchical.sample_posteriors(counts, names, seed)
-        found = hierarchical.summarise(posteriors, seed)
+        drawn = posteriors or hierarchical.sample_posteriors(counts, names, seed)
+        found = hierarchical.summarise(drawn, seed)
     else:
         found = fit_each(choices, counts, model, names, prior_sd)
     if not found["group"]:
         raise UserError("no episode has a predecessor in its session: there is nothing to fit")
-    return {"model": model, **found, "stay": stay_panels(counts)}, posteriors
+    return {"model": model, **found, "stay": stay_panels(counts)}
 
 
 def require_model(name: str) -> None:
@@ -159,17 +149,17 @@ def weight_rows(found: Fit, participant: str, part: str) -> list[WeightRow]:
 def over_participants(fits: Sequence[Fit]) -> dict[str, GroupWeight]:
     """Average each weight over participants, with a t-interval and a t-test against 0."""
     estimates = np.array([found.estimate for found in fits]).T.tolist()
-    group = {name: t_test(e) for name, e in zip(fits[0].names, estimates, strict=True)}
+    group = {name: _t_test(e) for name, e in zip(fits[0].names, estimates, strict=True)}
     if fits[0].alpha is not None:
         rates = [found.alpha.estimate for found in fits if found.alpha is not None]
-        alpha: GroupWeight = {**t_test(rates), "t": None, "p": None}
+        alpha: GroupWeight = {**_t_test(rates), "t": None, "p": None}
         if alpha["ci95"] is not None:
             alpha["ci95"] = np.clip(alpha["ci95"], 0, 1).tolist()
         group["alpha"] = alpha
     return group
 
 
-def t_test(values: list[float]) -> GroupWeight:
+def _t_test(values: list[float]) -> GroupWeight:
     """Average over participants, with the interval of Student's t and the test against 0."""
     n = len(values)
     se = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else None
@@ -206,13 +196,18 @@ def fit_table(
     other way to look back, and no strategy at all. Of the hierarchical model it samples the same
     without each strategy.
     """
-    choices, names = table.choices, table.participants
-    if compare and model == "hierarchical":
-        require_arviz()  # before a minute is spent on sampling
-    document, posteriors = fit_with_draws(choices, model, names, prior_sd, seed)
-    counts = count_choices(choices)
+    choices, names, hierarchical = table.choices, table.participants, model == "hierarchical"
+    counts, posteriors = count_choices(choices), list[Posterior]()
+    if hierarchical:
+        from reinstate.choices.hierarchical import sample_posteriors
+
+        if compare:
+            require_arviz()  # before a minute is spent on sampling
+        posteriors = sample_posteriors(counts, names, seed)
+    document = fit_choices(choices, model, names, prior_sd, seed, posteriors)
+    document["data"] = _described(table)
     document["warnings"] = _doubts(table) + document["warnings"]
-    if model == "hierarchical":
+    if hierarchical:
         document["stay_predicted"] = predicted_by_posterior(posteriors, len(names), seed)
         if compare:
             document["comparison"], doubts = compare_by_loo(posteriors, counts, names, seed)
@@ -225,10 +220,10 @@ def fit_table(
             less = fit_each(choices, counts, kind, names, prior_sd, rival=True, weights=weights)
             fits[rival] = less["fits"]
         document["comparison"] = compare_by_bic(fits)
-    return {"data": describe(table), **document}, posteriors
+    return document, posteriors
 
 
-def describe(table: ChoiceTable) -> Data:
+def _described(table: ChoiceTable) -> Data:
     """Say what a table holds."""
     choices = table.choices
     sessions = np.unique(np.stack([choices.participant, choices.session]), axis=1)

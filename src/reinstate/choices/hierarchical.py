@@ -30,24 +30,6 @@ WARMUP = 1000  # steps before the draws that are kept
 FAR_BETTER = 10  # variance over participants / squared standard error above which β is sampled
 
 
-def fit_hierarchical(
-    counts: Ints,
-    participants: list[str],
-    seed: int = 0,
-    chains: int = 4,
-    warmup: int = WARMUP,
-    draws: int = 1000,
-) -> Weights:
-    """Sample the posterior of every weight, from the counts of `count_choices`, and summarise it.
-
-    Estimates are posterior means, se posterior standard deviations, intervals hold 95% between
-    equal tails. Rows of the participants come first, then those of the "group mean" and the "group
-    sd". The same seed gives the same numbers.
-    """
-    posteriors = sample_posteriors(counts, participants, seed, chains, warmup, draws)
-    return summarise(posteriors, seed, warmup)
-
-
 def sample_posteriors(
     counts: Ints,
     participants: list[str],
@@ -57,9 +39,10 @@ def sample_posteriors(
     draws: int = 1000,
     without: str | None = None,
 ) -> list[Posterior]:
-    """Sample the posterior of each part that was played, perhaps without one of the strategies.
+    """Sample the posterior of each part, from the counts of `count_choices`.
 
-    A part whose model never had that strategy is left out.
+    Perhaps without one of the strategies: a part whose model never had it is left out. The same
+    seed gives the same numbers.
     """
     if len(counts) < 2:
         raise UserError(
@@ -82,7 +65,12 @@ def sample_posteriors(
 
 
 def summarise(posteriors: list[Posterior], seed: int, warmup: int = WARMUP) -> Weights:
-    """Summarise draws by participant and for the group; tell where they are not to be trusted."""
+    """Summarise draws by participant and for the group; tell where they are not to be trusted.
+
+    Estimates are posterior means, se posterior standard deviations, intervals hold 95% between
+    equal tails. Rows of the participants come first, then those of the "group mean" and the "group
+    sd".
+    """
     found: Weights = {"rows": [], "fits": [], "group": {}, "warnings": []}
     for posterior in posteriors:
         part, divergences = posterior.part, posterior.divergences

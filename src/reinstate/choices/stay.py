@@ -61,7 +61,7 @@ def stay_panels(counts: Ints) -> Stay:
     """
     panels: dict[str, Any] = {"order": list(ORDER)}
     for name, (stayed, total) in stays(counts).items():
-        found = over_each_cell(with_none(_shares(stayed, total)))
+        found = _over_each_cell(with_none(_shares(stayed, total)))
         (pooled,) = with_none(_shares(stayed.sum(axis=0, keepdims=True), total.sum(axis=0)))
         panels[name] = {**found, "pooled": pooled, "episodes": total.sum(axis=0).tolist()}
     return cast(Stay, panels)
@@ -95,7 +95,7 @@ def with_none(shares: Floats) -> list[list[float | None]]:
     return [[None if np.isnan(share) else float(share) for share in row] for row in shares]
 
 
-def over_each_cell(per_participant: list[list[float | None]]) -> StayPanel:
+def _over_each_cell(per_participant: list[list[float | None]]) -> StayPanel:
     """Average each cell of `ORDER` over those participants who met it."""
     columns = np.array(per_participant, float).T
     met = [column[~np.isnan(column)] for column in columns]

@@ -98,7 +98,7 @@ def _weight(group: object, name: str) -> Any:
     found = at(group, name)
     if not isinstance(found, Mapping):
         return None
-    return {**found, "per_seed": found.get("per_participant", found.get("per_seed"))}
+    return {**found, "per_seed": found.get("per_participant")}
 
 
 def _stay(fitted: Sequence[ShownAgent], people: str, companion: bool) -> list[Chart]:

@@ -8,7 +8,7 @@ OUT/stay.png              and .svg
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -60,7 +60,7 @@ def fit_choices(
     require_positive(prior_sd=prior_sd)
     table = _table(data, columns, common, skip_bad, signed_rewards)
     document, posteriors = fit_table(table, model, prior_sd, seed, compare)
-    return FittedChoices(cast(ChoiceFit, {**document, **provenance()}), posteriors)
+    return FittedChoices({**document, **provenance()}, posteriors)
 
 
 def _table(data: Any, *how: Any) -> ChoiceTable:
@@ -70,41 +70,37 @@ def _table(data: Any, *how: Any) -> ChoiceTable:
     return ChoiceTable(data, names, ["0", "1"], ["0", "1"])
 
 
-class FittedChoices(Mapping[str, Any]):
+class FittedChoices(dict[str, Any]):
     """Fitted choices: what was found, to read, to plot and to save.
 
-    It is also a mapping, of everything that fit.json holds: `found["group"]["cued"]["EMB"]`.
+    It is a dict of everything that fit.json holds: `found["group"]["cued"]["EMB"]`.
     """
 
-    def __init__(self, document: ChoiceFit, posteriors: list[Posterior] | None = None) -> None:
-        self.document = document
-        self.posteriors = posteriors or []
-
-    def __getitem__(self, name: str) -> Any:
-        return cast(Any, self.document)[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.document)
-
-    def __len__(self) -> int:
-        return len(self.document)
+    def __init__(self, document: Mapping[str, Any], posteriors: Sequence[Posterior] = ()) -> None:
+        super().__init__(document)
+        self.posteriors = posteriors
 
     def __repr__(self) -> str:
-        data = self.document["data"]
+        data = self["data"]
         played = f"{data['participants']} participants, {data['episodes']:,} episodes"
-        return f"<FittedChoices: {self.document['model']}, {played}>"
+        return f"<FittedChoices: {self['model']}, {played}>"
+
+    @property
+    def document(self) -> ChoiceFit:
+        """The same, of its type."""
+        return cast(ChoiceFit, self)
 
     @property
     def label(self) -> str:
         """What figures call these participants."""
-        file = self.document["data"]["file"]
+        file = self["data"]["file"]
         return label_of(Path(file)) if file else "participants"
 
     @property
     def participants(self) -> list[WeightRow]:
         """One row per participant, part and weight; `pandas.DataFrame` takes them as they are."""
-        group = {"group mean", "group sd"} if self.document["model"] == "hierarchical" else set()
-        return [row for row in self.document["rows"] if row["participant"] not in group]
+        group = {"group mean", "group sd"} if self["model"] == "hierarchical" else set()
+        return [row for row in self["rows"] if row["participant"] not in group]
 
     def summary(self) -> str:
         """Return weights, models compared and stay probabilities as text."""
@@ -112,22 +108,25 @@ class FittedChoices(Mapping[str, Any]):
 
     def plot(self, beside: "Mapping[str, FittedChoices] | None" = None) -> "Figure":
         """Draw weights and stay probabilities, perhaps beside those of others, by their names."""
-        others = {name: other.document for name, other in (beside or {}).items()}
-        every = {self.label: self.document, **self.document.get("beside", {}), **others}
+        every = {self.label: self, **self.get("beside", {}), **(beside or {})}
         return mpl.draw([*charts.fitted_weights(every), *charts.fitted_stay(every)])
 
     def put_beside(self, label: str, other: "FittedChoices") -> None:
         """Keep another fit beside this one: figures show both, and fit.json holds both."""
-        beside = self.document.setdefault("beside", {})
+        beside = self.setdefault("beside", {})
         taken = {*beside, self.label}
         if label in taken:
             label = next(f"{label} ({n})" for n in count(2) if f"{label} ({n})" not in taken)
-        kept = {name: value for name, value in other.items() if name != "beside"}
-        beside[label] = cast(ChoiceFit, kept)
+        beside[label] = {name: value for name, value in other.items() if name != "beside"}
 
     def save(self, out: str | Path) -> None:
-        """Write fit.json, weights.csv and the figures into a new folder, as the command does."""
-        save_fit(self.document, Path(out), self.label)
+        """Write fit.json, weights.csv and the figures into a new folder: all of them, or none."""
+        every = {self.label: self.document, **self.get("beside", {})}
+        with new_folder(Path(out), "choose another --out") as folder:
+            write_document(folder / "fit.json", self)
+            write_tidy(self.document, folder / "weights.csv")
+            mpl.save(charts.fitted_weights(every), folder / "choice-weights")
+            mpl.save(charts.fitted_stay(every), folder / "stay")
 
     def save_draws(self, path: str | Path) -> None:
         """Write the hierarchical model's posterior draws as NetCDF, for ArviZ."""
@@ -137,8 +136,8 @@ class FittedChoices(Mapping[str, Any]):
 
     def recovery(self, seed: int = 0) -> Recovery:
         """Simulate as much as was played here, with known weights, and fit it by the same model."""
-        model, design = self.document["model"], self.document["data"]["design"]
-        return recovery(seed=seed, model=model, alpha=RATES[model], **cast(Any, design))
+        how = {"model": self["model"], "alpha": RATES[self["model"]]}
+        return recovery(seed=seed, **how, **self["data"]["design"])
 
 
 def fit_beside(path: str | Path, model: str, how: Mapping[str, Any]) -> FittedChoices:
@@ -166,16 +165,6 @@ def label_of(path: Path) -> str:
     while path.suffix in (".gz", ".csv", ".txt", ".tsv", *PARQUET):
         path = path.with_suffix("")
     return path.parent.name if path.name == "fit.json" else path.name
-
-
-def save_fit(document: ChoiceFit, out: Path, label: str = "participants") -> None:
-    """Write all the files of a fit, or none; figures also show the fits `beside` it."""
-    every = {label: document, **document.get("beside", {})}
-    with new_folder(out, "choose another --out") as folder:
-        write_document(folder / "fit.json", document)
-        write_tidy(document, folder / "weights.csv")
-        mpl.save(charts.fitted_weights(every), folder / "choice-weights")
-        mpl.save(charts.fitted_stay(every), folder / "stay")
 
 
 def read_fit(path: str | Path) -> ChoiceFit:
