@@ -178,9 +178,9 @@ def test_watch(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert said.code == 0 and said.out.count("step ") == 5  # no terminal: one block per step
     assert "exposure 2" in said.out
     said = command("watch water-maze m")
-    reached = re.findall(r"goals +(\d+) so far", said.out)
+    reached = re.findall(r"so far (\d+)", said.out)
     assert len(reached) == 2 * 5
-    told = f"{reached[4]} goal{'s' * (reached[4] != '1')}, then {reached[9]}"
+    told = f"reward {reached[4]}, then {reached[9]}"
     assert said.out.splitlines()[-2] == told  # how it ended, before what comes next
     said = command("watch water-maze m --svg m.svg")
     assert said.out.startswith(f"m.svg shows exposures 1, 2: {told}\n")

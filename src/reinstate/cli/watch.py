@@ -12,8 +12,8 @@ from reinstate.cli.shared import NewFile, shown
 from reinstate.cli.tables import say, say_next
 from reinstate.errors import UserError, require_positive
 from reinstate.evaluation import Record
-from reinstate.figures import pulls, replay
-from reinstate.figures.replay_svg import animated_svg
+from reinstate.figures import watching
+from reinstate.figures.film import film
 from reinstate.files import require_new, write_atomically
 from reinstate.runs import size
 from reinstate.runs.evaluator import Evaluator
@@ -31,8 +31,9 @@ EPOCHS = 4  # to choose from; episodes of more would not be looked at
 class Watch:
     """Replay episodes of a trained agent: what it does, what it recalls, the r-gate.
 
-    A first exposure to a context is shown, then (in bandits and the two-step task beside it) the
-    second to the same one. Without a run, an agent that comes with the package plays.
+    A first exposure to a context is shown, then the second to the same one. [Brackets] are where
+    the agent is, or what it chose, and * is best. Without a run, an agent that comes with the
+    package plays.
 
       reinstate watch water-maze
       reinstate watch barcode-bandits
@@ -48,7 +49,7 @@ class Watch:
     exposure: int = 0
     """Which exposure to a context; 0 shows the first and the second to the same one."""
     context: Annotated[int | None, shown("INT", "1; in the maze, one worth watching")] = None
-    """Which context, counted from 1 in the order in which they are met; not in the maze."""
+    """Which context, counted from 1 in the order in which they are met."""
     seed: Annotated[int | None, shown("INT", "the run's first")] = None
     """Which of the run's seeds."""
     speed: float = 4.0
@@ -87,11 +88,8 @@ class Watch:
         return self._episodes(world, record, seeds.index(seed))
 
     def _require_maze(self, world: Any) -> None:
-        maze = isinstance(world, WaterMaze)
-        if self.svg and not maze:
+        if self.svg and not isinstance(world, WaterMaze):
             raise UserError(f"--svg is for water-maze: leave it out to watch {self.experiment}")
-        if self.context is not None and maze:
-            raise UserError("--context is not for water-maze: it chooses one worth watching")
 
     def _play(self, evaluator: Evaluator, run: Run, agent: str) -> Record:
         state = evaluator.load(run)
@@ -99,31 +97,25 @@ class Watch:
             return evaluator.record(state)
 
     def _episodes(self, world: Any, record: Record, place: int) -> list[Any]:
-        if not isinstance(world, WaterMaze):
-            context = 1 if self.context is None else self.context
-            return pulls.exposures_of(world, record, self._exposures, place, context)
-        chosen = [replay.choose(record, exposure, place) for exposure in self._exposures]
-        return [replay.replay(world, record, place, *episode) for episode in chosen]
+        return watching.exposures_of(world, record, self._exposures, place, self.context)
 
     def show(self, result: list[Any]) -> None:
-        world = self._opened.settings.task
+        world: Any = self._opened.settings.task
+        said = f"reward {', then '.join(f'{each.reward:g}' for each in result)}"
         if self.svg:
-            write_atomically(self.svg, animated_svg(world, result).encode())
-            shown = ", ".join(map(str, self._exposures))
-            say(f"{self.svg} shows exposures {shown}: {_goals(result)}")
+            walks = [watching.walk(each) for each in result]
+            drawn = film(world.height, world.width, walks, "An agent searches a water maze")
+            write_atomically(self.svg, drawn.encode())
+            say(f"{self.svg} shows exposures {', '.join(map(str, self._exposures))}: {said}")
             say(f"next: open {self.svg} in a browser")
             return
-        if not isinstance(world, WaterMaze):
-            pulls.show(result, Console(), self.speed)
-            say(_rewards(result))
-            line = ["reinstate", "watch", self.experiment, *self._given, "--context", "2"]
-            say_next(line, "watch another context")
-            return
-        for frames in result:
-            replay.show(frames, world, Console(), self.speed)
-        say(_goals(result))
-        line = ["reinstate", "watch", self.experiment, *self._given, "--svg", "maze.svg"]
-        say_next(line, "keep it as an animation")
+        watching.show(result, Console(), self.speed)
+        say(said)
+        line = ["reinstate", "watch", self.experiment, *self._given]
+        if isinstance(world, WaterMaze):
+            say_next([*line, "--svg", "maze.svg"], "keep it as an animation")
+        else:
+            say_next([*line, "--context", "2"], "watch another context")
 
     @property
     def _given(self) -> list[Path]:
@@ -145,18 +137,6 @@ class Watch:
     @property
     def _exposures(self) -> list[int]:
         return [self.exposure] if self.exposure else [1, 2]
-
-
-def _goals(episodes: list[list[replay.Frame]]) -> str:
-    """Say how often each episode reached the goal: `1 goal, then 6`."""
-    first, *others = (frames[-1].goals for frames in episodes)
-    return ", then ".join([f"{first} goal{'s' * (first != 1)}", *map(str, others)])
-
-
-def _rewards(exposures: list[pulls.Exposure]) -> str:
-    """Say what each episode earned: `reward 4, then 9`."""
-    earned = [f"{sum(choice.reward for choice in each.choices):g}" for each in exposures]
-    return f"reward {', then '.join(earned)}"
 
 
 def _few(settings: Settings) -> Settings:

@@ -17,9 +17,9 @@ import jax
 import numpy as np
 from numpy.typing import ArrayLike
 
-from reinstate.interop import rendering
+from reinstate.figures import scenes
 from reinstate.interop.functional import Environment, Per
-from reinstate.interop.lanes import WORLDS, Lanes, draw_chance, make_world
+from reinstate.interop.lanes import WORLDS, Lanes, draw_chance, make_world, scene
 from reinstate.tasks.base import World
 
 try:
@@ -93,10 +93,10 @@ class _Played:
         if self.render_mode is None:
             gymnasium.logger.warn('nothing is rendered: make it with render_mode="rgb_array"')
             return None
-        show = rendering.picture if self.render_mode == "rgb_array" else rendering.text
+        show = scenes.picture if self.render_mode == "rgb_array" else scenes.text
         lanes = self._lanes.state, self._info
         each = (jax.tree.map(lambda x, i=i: x[i], lanes) for i in range(self._lanes.num))
-        return [show(rendering.scene(self.world, *lane)) for lane in each]
+        return [show(scene(self.world, *lane)) for lane in each]
 
 
 class ReinstateEnv(_Played, gymnasium.Env):

@@ -16,6 +16,7 @@ import numpy as np
 from jax import Array
 
 from reinstate.errors import nearest
+from reinstate.figures.scenes import Scene, cells
 from reinstate.files import convert
 from reinstate.interop.functional import Environment
 from reinstate.interop.lane import NEW_EPOCH, NEXT_EPISODE, STAY, LaneState, move_on, new_epoch
@@ -153,3 +154,14 @@ def draw_chance(generator: np.random.Generator) -> np.ndarray:
 
 def _own(results: Any) -> Any:
     return jax.tree.map(np.array, results)
+
+
+def scene(world: World, state: LaneState, info: Mapping[str, Any]) -> Scene:
+    """Describe where a lane is."""
+    step, length = int(state.step), world.episode_length
+    heading = f"context {info['context_id']}, exposure {info['exposure']}, step {step} of {length}"
+    trace = world.trace(state.task, state.task_state)
+    layout = cells(world, trace, int(state.action) if step else None)
+    reward = float(state.reward) if int(state.time) else None
+    context = np.asarray(info["context"])
+    return Scene(heading, layout, step / length, reward, context if context.size else np.zeros(1))

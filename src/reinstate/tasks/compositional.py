@@ -55,6 +55,7 @@ class CompositionalTrace(NamedTuple):
     query: Array  # () HIGH or LOW
     classes: Array  # (2,) of the stimuli, high and low
     exposures: Array  # (2,) how often each was met before
+    high_at: Array | None = None  # () the arm that shows the high-paying one
 
 
 @dataclass(frozen=True)
@@ -258,7 +259,7 @@ class CompositionalBandits(World):
         return exchanged.at[row].add(more)
 
     def trace(self, task: CompositionalTask, state: Trial) -> CompositionalTrace:
-        return CompositionalTrace(state.query, task.classes, task.exposures)
+        return CompositionalTrace(state.query, task.classes, task.exposures, state.high_at)
 
     def expected_rewards(self, task: CompositionalTask, state: Trial) -> Array:
         high = jnp.arange(2) == state.high_at

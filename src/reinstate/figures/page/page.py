@@ -7,6 +7,7 @@ from pathlib import Path
 from string import Template
 
 from reinstate.figures.chart import Chart, Drawing
+from reinstate.figures.film import animated_ways
 from reinstate.figures.markup import Markup, joined, tag
 from reinstate.figures.page.charts import figure, map_figure, style_of, ways_figure
 from reinstate.figures.page.claims import Names, claims
@@ -16,7 +17,6 @@ from reinstate.figures.page.overview import by_size, cards, worth
 from reinstate.figures.page.play import play_script, play_section, play_style
 from reinstate.figures.page.scores import notes, origins, scores
 from reinstate.figures.page.sources import Document
-from reinstate.figures.replay_svg import animated_ways
 from reinstate.figures.style import shown_agents
 from reinstate.files import write_atomically
 from reinstate.runs.conclusions import as_one_family

@@ -1,23 +1,23 @@
 """A moment of a world, drawn: one neutral scene, and two ways to show it, pixels and text.
 
-`cells` says what a world looks like, as a grid of cells. Draw a world of your own by registering a
-function for its class:
+`cells` says what a world looks like, as a grid of cells, of its trace: the same for a world that is
+being played and for a recorded episode. Draw a world of your own by registering a function for its
+class:
 
-    @rendering.cells.register
-    def _(world: MyWorld, task, state, action): ...
+    @scenes.cells.register
+    def _(world: MyWorld, trace, action): ...
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from reinstate.interop.lane import LaneState
 from reinstate.tasks.bandits import Bandits
 from reinstate.tasks.base import World
 from reinstate.tasks.compositional import CompositionalBandits
-from reinstate.tasks.two_step import SECOND_STAGE, EpisodicTwoStep
+from reinstate.tasks.two_step import EpisodicTwoStep
 from reinstate.tasks.water_maze import WaterMaze
 
 SIDE, GAP, STRIP, BAR = 32, 4, 12, 6  # pixels: of cells, of what is between, above and below them
@@ -34,42 +34,40 @@ class Cell(NamedTuple):
     text: str  # what it is called in text; pixels do without
     chosen: bool = False  # by the last action; in a maze: where the agent is
     best: bool = False  # what an agent would choose that knew everything
-    vector: np.ndarray | None = None  # the stimulus it shows
 
 
 class Scene(NamedTuple):
     """What is drawn of a moment."""
 
     heading: str
-    context: np.ndarray  # (context_size,) what is on show; zeros: nothing
     cells: list[list[Cell]]  # row by row
     done: float  # share of the episode
     reward: float | None  # of the last step, if there was one
+    context: np.ndarray | None = None  # (context_size,) what is on show; zeros: nothing
+    notes: Sequence[str] = ()  # further lines of text
 
 
 @singledispatch
-def cells(world: World, task: Any, state: Any, action: int | None) -> list[list[Cell]]:
+def cells(world: World, trace: Any, action: int | None) -> list[list[Cell]]:
     """Lay out a world as rows of cells; `action` is the episode's last one, if there was one."""
     return [[Cell(str(n), n == action) for n in range(world.num_actions)]]
 
 
 @cells.register
-def _(world: Bandits, task: Any, state: Any, action: int | None) -> list[list[Cell]]:
-    good = int(task.good_arm)
+def _(world: Bandits, trace: Any, action: int | None) -> list[list[Cell]]:
+    good = int(trace.good_arm)
     return [[Cell(str(arm), arm == action, arm == good) for arm in range(world.num_arms)]]
 
 
 @cells.register
-def _(world: CompositionalBandits, task: Any, state: Any, action: int | None) -> list[list[Cell]]:
-    shown = np.split(np.asarray(world.observe(task, state).features), 2)
-    high_at = int(state.high_at)
+def _(world: CompositionalBandits, trace: Any, action: int | None) -> list[list[Cell]]:
     # Stimuli change places between trials: the last choice was of an arm that showed another one.
-    return [[Cell(str(arm), arm == action, arm == high_at, shown[arm]) for arm in range(2)]]
+    return [[Cell(str(arm), arm == action, arm == int(trace.high_at)) for arm in range(2)]]
 
 
 @cells.register
-def _(world: WaterMaze, task: Any, state: Any, action: int | None) -> list[list[Cell]]:
-    here, goal = int(state), int(task.goal)
+def _(world: WaterMaze, trace: Any, action: int | None) -> list[list[Cell]]:
+    here, goal = int(trace.cell), int(trace.goal)
 
     def cell(number: int) -> Cell:
         text = "A" if number == here else "G" if number == goal else "."
@@ -82,34 +80,26 @@ def _(world: WaterMaze, task: Any, state: Any, action: int | None) -> list[list[
 
 
 @cells.register
-def _(world: EpisodicTwoStep, task: Any, state: Any, action: int | None) -> list[list[Cell]]:
-    chosen = action if int(state.stage) == SECOND_STAGE else None
-    reached, good = int(state.reached), int(task.good_state)
-    first = [Cell(f"action {n}", n == chosen) for n in range(2)]
+def _(world: EpisodicTwoStep, trace: Any, action: int | None) -> list[list[Cell]]:
+    reached, good = int(trace.state), int(trace.good_state)
+    first = [Cell(f"action {n}", reached >= 0 and n == action) for n in range(2)]
     return [first, [Cell(f"state  {n}", n == reached, n == good) for n in range(2)]]
-
-
-def scene(world: World, state: LaneState, info: Mapping[str, Any]) -> Scene:
-    """Describe where a lane is."""
-    step, length = int(state.step), world.episode_length
-    heading = f"context {info['context_id']}, exposure {info['exposure']}, step {step} of {length}"
-    layout = cells(world, state.task, state.task_state, int(state.action) if step else None)
-    reward = float(state.reward) if int(state.time) else None
-    context = np.asarray(info["context"])
-    return Scene(heading, context if context.size else np.zeros(1), layout, step / length, reward)
 
 
 def text(scene: Scene) -> str:
     """Write a scene in ASCII characters: [chosen] and best*."""
-    rows = ["  ".join(_cell_text(cell) for cell in row).rstrip() for row in scene.cells]
-    reward = [] if scene.reward is None else [f"reward {scene.reward:g}"]
-    return "\n".join([scene.heading, f"context |{_vector_text(scene.context)}|", *rows, *reward])
+    lines = [scene.heading]
+    if scene.context is not None:
+        lines.append(f"context |{_vector_text(scene.context)}|")
+    lines += ["  ".join(_cell_text(cell) for cell in row).rstrip() for row in scene.cells]
+    if scene.reward is not None:
+        lines.append(f"reward {scene.reward:g}")
+    return "\n".join([*lines, *scene.notes])
 
 
 def _cell_text(cell: Cell) -> str:
     name = f"[{cell.text}]" if cell.chosen else f" {cell.text} "
-    name += "*" if cell.best else " "
-    return name if cell.vector is None else f"{name}|{_vector_text(cell.vector)}|"
+    return name + ("*" if cell.best else " ")
 
 
 def _vector_text(vector: np.ndarray) -> str:
@@ -132,12 +122,12 @@ def picture(scene: Scene) -> np.ndarray:
     """
     paid = bool(scene.reward)
     rows = [_row([_cell_picture(cell, paid) for cell in row]) for row in scene.cells]
-    width = max(row.shape[1] for row in rows)
-    width = max(width, len(scene.context) + 2 * GAP)
+    context = np.zeros(1) if scene.context is None else scene.context
+    width = max(*(row.shape[1] for row in rows), len(context) + 2 * GAP)
     inner = width - 2 * GAP
     done = np.arange(inner) < round(scene.done * inner)
     below = np.where(done[:, None], PAID if paid else GREY, CELL).astype(np.uint8)
-    strips = (_vector_picture(scene.context, STRIP, inner), np.broadcast_to(below, (BAR, inner, 3)))
+    strips = (_vector_picture(context, STRIP, inner), np.broadcast_to(below, (BAR, inner, 3)))
     above, under = (_row([strip]) for strip in strips)
     return np.concatenate([_widened(part, width) for part in (above, *rows, under, _gap(width))])
 
@@ -161,14 +151,11 @@ def _widened(part: np.ndarray, width: int) -> np.ndarray:
 
 
 def _cell_picture(cell: Cell, paid: bool) -> np.ndarray:
-    side = SIDE if cell.vector is None else 2 * SIDE  # room for what it shows
-    tile = np.full((side, side, 3), CELL, np.uint8)
-    if cell.vector is not None:
-        tile[:, :] = _vector_picture(cell.vector, side, side)
+    tile = np.full((SIDE, SIDE, 3), CELL, np.uint8)
     if cell.best:
         tile[:3], tile[-3:], tile[:, :3], tile[:, -3:] = BEST, BEST, BEST, BEST
     if cell.chosen:
-        y, x = np.mgrid[:side, :side] - (side - 1) / 2
+        y, x = np.mgrid[:SIDE, :SIDE] - (SIDE - 1) / 2
         tile[x**2 + y**2 < (SIDE / 4) ** 2] = PAID if paid else CHOSEN
     return tile
 
