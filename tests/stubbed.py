@@ -236,6 +236,7 @@ STAND_INS: dict[str, Any] = {
     "reinstate.runs.training:jax": _JAX,
     "reinstate.runs.training:over_mesh": Program,
     "reinstate.runs.candidates:over_seeds": Program,
+    "reinstate.runs.candidates:placed": lambda arrays, num: arrays,
     "reinstate.runs.evaluator:Evaluator:prepare": lambda self: None,
     "reinstate.runs.evaluator:Evaluator:record": _record,
     "reinstate.runs.evaluator:Evaluator:scores": _scores,

@@ -47,7 +47,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     """Write beside, then rename: whatever happens, `path` holds the old or the new in full."""
     new = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(Path(os.path.realpath(path.parent)))
         try:
             new.unlink(missing_ok=True)
             with open(new, "xb") as file:
@@ -58,6 +58,12 @@ def write_atomically(path: Path, content: bytes) -> None:
             _flush_folder(path.parent)
         finally:
             new.unlink(missing_ok=True)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder of a file, unless it is held: then it is there, or was removed meanwhile."""
+    if str(folder) not in _held:
+        folder.mkdir(parents=not _held.keys() & {*map(str, folder.parents)}, exist_ok=True)
 
 
 @contextmanager
@@ -269,7 +275,7 @@ def locked(folder: Path) -> Iterator[None]:
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     lock = filelock.FileLock(Path(key, LOCK), timeout=0)
     with disk_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        _make_folder(Path(key))
         try:
             lock.acquire()
         except filelock.Timeout:

@@ -1,5 +1,6 @@
 """Documents → the page: scorecards and a chart, open claims, then a section per experiment."""
 
+import glob
 import re
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -54,6 +55,8 @@ def write_page(paths: Sequence[Path], out: Path) -> int:
     """Write the page of these results; return how many bytes it has."""
     require_report(out)
     content = page_of(load(paths)).encode("utf-8", "replace")
+    for left in out.parent.glob(f".{glob.escape(out.name)}.*.tmp"):  # by a call that was killed
+        left.unlink(missing_ok=True)
     write_atomically(out, content)
     return len(content)
 
