@@ -83,13 +83,13 @@ class Memory:
 class Network(nn.Module):
     """The episodic LSTM and its head: c_t = i ∘ c_in + f ∘ c_{t-1} + r ∘ c_ep."""
 
-    def __init__(self, input_size: int, hidden: int, num_actions: int, forget_bias: float) -> None:
+    def __init__(self, input_size: int, hidden: int, num_actions: int) -> None:
         super().__init__()
         scale = hidden**-0.5
         self.weight = nn.Parameter(torch.empty(5 * hidden, input_size + hidden))  # i, f, o, r, c_in
         self.weight.data.uniform_(-scale, scale)
         self.bias = nn.Parameter(torch.zeros(5 * hidden))
-        self.bias.data[hidden : 2 * hidden] = forget_bias
+        self.bias.data[hidden : 2 * hidden] = 1.0
         self.head = nn.Linear(hidden, num_actions + 1)
         self.hidden = hidden
 
@@ -129,7 +129,7 @@ class Rival:
         self.task, self.episodes = task, task.episodes_per_epoch
         hidden = settings.network.hidden_size
         sizes = task.num_arms + 1, hidden, task.num_arms
-        self.network = Network(*sizes, settings.network.forget_bias).to(self.device)
+        self.network = Network(*sizes).to(self.device)
         rate = self.settings.learning_rate
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=rate, fused=True)
         shape = lanes, self.episodes, task.barcode_length, hidden

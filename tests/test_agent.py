@@ -231,27 +231,8 @@ def test_separate_feedback_is_the_action_and_the_reward() -> None:
     np.testing.assert_allclose(state, agent.cell(x, a_state())[0], rtol=1e-5)
 
 
-@pytest.mark.parametrize("learned", [False, True])
-def test_an_episode_starts_from_zero_before_training(learned: bool) -> None:
-    network = Network(hidden_size=5, learned_start=learned)
-    build = partial(make_agent, "epl2rl", WORLD, network)
-    start = jax.jit(lambda key: build(key=key).initial_state())(jax.random.key(0))
-    np.testing.assert_array_equal(start, np.zeros((2, 5)))
-    assert (make("epl2rl", network).start is not None) == learned
-
-
-def test_a_learned_start_is_a_parameter_with_a_gradient() -> None:
-    agent = make("epl2rl", Network(hidden_size=5, learned_start=True))
-
-    @eqx.filter_jit
-    @eqx.filter_grad
-    def gradient(agent: Agent) -> Array:
-        _, decision = agent(INPUTS, C_EP, agent.initial_state())
-        return jnp.sum(decision.logits[:1]) + decision.value
-
-    start = gradient(agent).start
-    assert start is not None
-    assert np.all(start.c != 0) and np.all(start.h != 0)
+def test_an_episode_starts_from_zero() -> None:
+    np.testing.assert_array_equal(make("epl2rl").initial_state(), np.zeros((2, 5)))
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,10 @@ from hypothesis import strategies as st
 from safetensors.numpy import save
 
 from page.recorded import places, small
-from reinstate import devices, registry
+from reinstate import devices
 from reinstate.agent import AGENTS
 from reinstate.analysis.verdicts import Region, judge_mean
 from reinstate.choices.tables import read_choices
-from reinstate.cli.list import List
 from reinstate.errors import UserError
 from reinstate.figures.exposures import gates
 from reinstate.figures.page import load, page_of
@@ -274,21 +273,6 @@ def test_tables_are_quoted_in_a_few_words(tmp_path: Path, header: str, cell: str
     with pytest.raises(UserError) as caught:
         read_choices(path)
     assert len(str(caught.value)) < 3000
-
-
-def test_a_package_whose_name_cannot_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "theirs-1.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_bytes(b"Name: \xff\n")
-    (folder / "entry_points.txt").write_text("[reinstate.agents]\ngru = nowhere:make\n")
-    monkeypatch.setattr("sys.path", [str(tmp_path)])
-    for kind, names in registry._registered.items():
-        monkeypatch.setitem(registry._registered, kind, dict(names))
-    options = List()
-    options.show(options.do(""))
-    assert "gru" in capsys.readouterr().out
 
 
 # A little of the fuzzing

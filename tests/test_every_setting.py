@@ -126,7 +126,6 @@ def test_a_word_that_is_no_choice_is_refused_with_the_choices(name: str) -> None
         (WaterMaze, {"height": 3, "width": 3}, "raise height or width, or use goals independent"),
         (WaterMaze, {"process": "urn"}, "16 cells cannot give 100 contexts a goal each"),
         (WaterMaze, {"height": 1, "width": 1, "num_contexts": 1}, "at least two cells: raise"),
-        (EpisodicTwoStep, {"uncued": 3, "cued": 4, "cues": "once"}, "lower cued or use cues unif"),
         (EpisodicTwoStep, {"barcode_length": 6}, "raise barcode_length to 7"),
         (DND, {"capacity": 2, "k": 3}, "raise capacity or lower k"),
         (Pretraining, {"batch": 7}, "batch = 7 must divide"),

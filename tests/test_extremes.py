@@ -47,8 +47,6 @@ def test_other_errors_are_not_taken_for_memory(error: Exception) -> None:
         ("train barcode-bandits --learner.max-grad-norm inf", "max_grad_norm must be"),
         ("train barcode-bandits --set memory.delta=inf", "delta must"),
         ("train barcode-bandits --set memory.delta=nan", "delta must"),
-        ("train barcode-bandits --set network.forget-bias=inf", "forget_bias must be"),
-        ("train barcode-bandits --set network.forget-bias=nan", "forget_bias must be"),
         ("train barcode-bandits --task.pulls 2147483648", "pulls must be at most 2147483647"),
         ("train barcode-bandits --learner.epochs 9223372036854775808", "epochs must be at most"),
         ("train barcode-bandits --learner.lanes 1000000000000000000000000000000", "lanes must be"),

@@ -28,7 +28,7 @@ WORLD = BarcodeBandits(
 )
 KERNEL, SERVES = through_time.go_back, through_time.serves  # before they are replaced
 NETWORK = Network(hidden_size=6)
-EPOCH = replace(NETWORK, reset="epoch", learned_start=True)
+EPOCH = replace(NETWORK, reset="epoch")
 MEMORY = DND(capacity=6)
 SETTINGS = A2C(lanes=2, epochs=1, discount=0.8, value_cost=0.3)
 
@@ -61,7 +61,7 @@ def assert_same(one: Any, other: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "network", "world"),
     [
-        ("epl2rl", replace(NETWORK, learned_start=True), WORLD),
+        ("epl2rl", NETWORK, WORLD),
         ("epl2rl", replace(NETWORK, feedback="joint", reinstated="first-step"), UNTIL_REWARDED),
         ("epl2rl", EPOCH, UNTIL_REWARDED),
         ("l2rl-context", EPOCH, WORLD),

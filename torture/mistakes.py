@@ -74,9 +74,8 @@ MISTAKES = [
             "jnp.mean(loss)", "test_early_end.py"),
     Mistake("devices-play-the-same", "reinstate/learner.py", "jax.lax.axis_index(LANES) * size",
             "0 * size", "test_devices.py test_learner.py"),
-    Mistake("learned-start-unlearned", "reinstate/learner.py",
-            "_choose(first, agent.initial_state(), before.player)", "before.player",
-            "test_learner.py test_agent.py"),
+    Mistake("recalled-on-every-step", "reinstate/agent.py",
+            "jnp.where(inputs.first_shown, x, 0.0)", "x", "test_agent.py test_rollout.py"),
     # Deciding again.
     Mistake("unplayed-steps-first", "reinstate/recompute.py", "jnp.argsort(~seen.reshape(-1)",
             "jnp.argsort(seen.reshape(-1)", "rivals/test_recompute.py test_early_end.py"),

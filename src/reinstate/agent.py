@@ -16,7 +16,7 @@ from jax import Array
 
 from reinstate import through_time
 from reinstate.cell import EpisodicLSTMCell, LSTMState
-from reinstate.errors import UserError, require_choices, require_finite, require_positive
+from reinstate.errors import UserError, require_choices, require_positive
 from reinstate.memory import Memory
 from reinstate.memory.recognition import Recognition, Recognizer
 from reinstate.registry import Registry
@@ -32,10 +32,6 @@ class Network:
 
     hidden_size: int = 50
     """Width of the LSTM."""
-    forget_bias: float = 1.0
-    """Initial bias of the forget gate."""
-    learned_start: bool = False
-    """Whether the state in which an episode starts is learned (Wang et al. 2018) or zero."""
     feedback: Literal["separate", "joint"] = "separate"
     """How the last action and reward enter: each by itself, or their product as well."""
     reset: Literal["episode", "epoch"] = "episode"
@@ -51,7 +47,6 @@ class Network:
 
     def __post_init__(self) -> None:
         require_positive(hidden_size=self.hidden_size)
-        require_finite(forget_bias=self.forget_bias)
         require_choices(self)
 
 
@@ -197,7 +192,6 @@ class Agent(Player):
     cell: EpisodicLSTMCell
     head: eqx.nn.Linear  # policy logits and, last, the value
     shrink: eqx.nn.Linear | None
-    start: LSTMState | None
     recognizer: Recognizer | None
     wiring: Wiring = eqx.field(static=True)
     network: Network = eqx.field(static=True)
@@ -221,11 +215,9 @@ class Agent(Player):
             size,
             hidden,
             episodic=wiring.route == "gate",
-            forget_bias=network.forget_bias,
             key=cell_key,
         )
         self.head = eqx.nn.Linear(hidden, world.num_actions + 1, key=head_key)
-        self.start = self.cell.initial_state() if network.learned_start else None
 
     @property
     def remembers(self) -> bool:
@@ -280,8 +272,8 @@ class Agent(Player):
         return jnp.clip(state.c, -LARGEST_STORED, LARGEST_STORED)
 
     def initial_state(self) -> LSTMState:
-        """Return zeros, or the learned start."""
-        return self.cell.initial_state() if self.start is None else self.start
+        """Return zeros."""
+        return self.cell.initial_state()
 
     def __call__(
         self, inputs: Inputs, recalled: Any, state: LSTMState

@@ -7,7 +7,7 @@ lane; stored cell states carry no gradient.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -56,8 +56,6 @@ class A2C:
     """Epochs that each lane plays: the length of training."""
     episodes_per_update: int = 1
     """Episodes that one segment of back-propagation spans."""
-    optimizer: Literal["adam", "rmsprop"] = "adam"
-    """Optimiser of the weights."""
     learning_rate: float = 3e-3
     """Learning rate at the start."""
     learning_rate_end: float = 3e-3
@@ -177,8 +175,7 @@ class Learner:
     def _make_optimizer(self) -> optax.GradientTransformation:
         s, r = self.settings, self.rates
         rate = optax.linear_schedule(r.learning_rate, r.learning_rate_end, self.num_updates)
-        make = {"adam": optax.adam, "rmsprop": partial(optax.rmsprop, decay=0.99)}[s.optimizer]
-        return optax.chain(optax.clip_by_global_norm(s.max_grad_norm), make(rate))
+        return optax.chain(optax.clip_by_global_norm(s.max_grad_norm), optax.adam(rate))
 
     @property
     def steps_per_epoch(self) -> int:
@@ -225,7 +222,7 @@ class Learner:
         (params, opt_state, _), metrics = jax.lax.scan(
             partial(self._update, over_lanes=over_lanes),
             (state.params, state.opt_state, start),
-            (tasks, keys, jnp.arange(self.segments) == 0, progress),
+            (tasks, keys, progress),
         )
         weights = [jnp.all(jnp.isfinite(w)) for w in jax.tree.leaves(params)]
         finite = jnp.all(metrics.finite) & jnp.all(jnp.stack(weights))
@@ -250,25 +247,22 @@ class Learner:
     def _update(
         self,
         carry: tuple[Any, Any, EpochState],
-        segment: tuple[Any, Array, Array, Array],
+        segment: tuple[Any, Array, Array],
         over_lanes: int = 1,
     ) -> tuple[tuple[Any, Any, EpochState], EpochMetrics]:
         """Play one segment of episodes and update the weights by its loss."""
         params, opt_state, before = carry
-        tasks, keys, first, progress = segment
+        tasks, keys, progress = segment
         how = self.settings
         options = Options(how.unroll, self._recall(progress), how.through_storage)
 
         def segment_loss(params: Any) -> tuple[Array, tuple[EpochState, Array, Array, Any]]:
             agent = self.agent(params)
-            # Reset at the epoch's first segment, inside the loss, so that a learned start gets
-            # gradients.
-            start = _choose(first, agent.initial_state(), before.player)
             after, played = play_to_learn(
                 self.world,
                 agent,
                 self.memory,
-                before._replace(player=start),
+                before,
                 tasks,
                 keys,
                 options,
@@ -287,11 +281,6 @@ class Learner:
         params = eqx.apply_updates(params, updates)
         metrics = EpochMetrics(reward, loss, entropy, optax.tree.norm(grads), jnp.isfinite(loss))
         return (params, opt_state, after), metrics
-
-
-def _choose(first: Array, initial: Any, carried: Any) -> Any:
-    """Return the initial state in every lane at the first segment, else what was carried."""
-    return jax.tree.map(lambda new, old: jnp.where(first, new[None], old), initial, carried)
 
 
 def _own_part(keys: Array, axis: int, over_lanes: int) -> Array:

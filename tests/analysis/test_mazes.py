@@ -101,7 +101,7 @@ def test_a_goal_that_one_seed_never_reached_leaves_no_mean() -> None:
 
 def test_fewest_moves_from_the_goal_itself() -> None:
     """At a wall the agent can stay put; in the middle of a 3×3 maze it has to leave."""
-    moves = fewest_moves(WaterMaze(height=3, width=3, num_contexts=2, start="anywhere"))
+    moves = fewest_moves(WaterMaze(height=3, width=3, num_contexts=2))
     assert moves[4].tolist() == [2, 1, 2, 1, 2, 1, 2, 1, 2]
     assert moves[0].tolist() == [1, 1, 2, 1, 2, 3, 2, 3, 4]
 

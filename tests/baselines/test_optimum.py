@@ -149,9 +149,7 @@ def test_the_classic_two_step_task_has_no_cued_part() -> None:
 @pytest.mark.parametrize(
     ("solve", "task", "message"),
     [
-        (two_step_optimum, EpisodicTwoStep(cues="once"), "use cues uniform"),
         (two_step_optimum, EpisodicTwoStep(p_low=0.95), "p_low 0.95 exceeds p_high 0.9: swap"),
-        (maze_optimum, WaterMaze(start="anywhere"), "use start elsewhere"),
         (maze_optimum, WaterMaze(height=40, width=40), "too large even for bounds.*lower height"),
         (bandit_optimum, BarcodeBandits(pulls=60), r"too large .*lower"),
         (compositional_optimum, CompositionalBandits(pulls=100_000), r"too large .*lower"),

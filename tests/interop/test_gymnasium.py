@@ -144,9 +144,7 @@ def test_an_exposure_is_one_episode_and_the_epoch_goes_on() -> None:
 
 def test_both_granularities_play_the_same_task() -> None:
     """Of two-step, whose cued episodes pay what earlier ones of the epoch paid."""
-    world = EpisodicTwoStep(
-        uncued=3, cued=3, cues="once", barcode_length=4, p_common=1.0, p_high=0.5, p_low=0.5
-    )
+    world = EpisodicTwoStep(uncued=3, cued=3, barcode_length=4, p_common=1.0, p_high=0.5, p_low=0.5)
     env = ReinstateEnv(world, per="exposure")
     paid: dict[int, float] = {}
     for number in range(6):

@@ -38,9 +38,7 @@ ROUTES = ["l2rl-context", "epl2rl", "epl2rl-input-2"]
     "network",
     [
         Network(hidden_size=HIDDEN),
-        Network(
-            HIDDEN, learned_start=True, feedback="joint", reinstated="first-step", stored="rms"
-        ),
+        Network(HIDDEN, feedback="joint", reinstated="first-step", stored="rms"),
     ],
     ids=["paper", "variant"],
 )

@@ -116,7 +116,7 @@ def test_what_an_older_version_recorded_can_be_continued(out: Path, tmp_path: Pa
 
 
 def test_open_run(tmp_path: Path) -> None:
-    settings = replace(TINY, learner=A2C(lanes=3, optimizer="rmsprop"))
+    settings = replace(TINY, learner=A2C(lanes=3, discount=0.5))
     new_run(tmp_path / "x", "l2rl", settings)
     assert open_run(tmp_path / "x") == (BARCODE_BANDITS, "l2rl", settings)
 

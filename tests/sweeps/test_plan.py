@@ -75,10 +75,10 @@ def test_all_else_is_the_presets(tmp_path: Path) -> None:
 
 
 def test_words_of_the_command_line() -> None:
-    words = ["learner.learning_rate=1e-3,3", "--learner.optimizer=adam,rmsprop", "a.b=true"]
+    words = ["learner.learning_rate=1e-3,3", "--network.reset=episode,epoch", "a.b=true"]
     assert read_set(words) == {
         "learner.learning-rate": (1e-3, 3),
-        "learner.optimizer": ("adam", "rmsprop"),
+        "network.reset": ("episode", "epoch"),
         "a.b": (True,),
     }
 
@@ -106,7 +106,7 @@ def test_long_and_odd_values_make_short_and_plain_names() -> None:
         ({"settings": {"learner.learning-rate": (1, 1.0)}}, "two runs would be the same"),
         ({"settings": {"learner.lanes": ("x",)}}, "lanes: Expected int, got str"),
         ({"settings": {"learner.lanes": (True,)}}, "lanes: Expected int, got bool"),
-        ({"settings": {"learner.optimizer": ("adm",)}}, "Invalid enum value 'adm'"),
+        ({"settings": {"network.reset": ("adm",)}}, "Invalid enum value 'adm'"),
         ({"settings": {"memory-kind": ("dnt",)}}, "unknown memory 'dnt'"),
         ({"settings": {"learner": (3,)}}, "unknown setting 'learner'"),
     ],

@@ -96,12 +96,6 @@ def test_what_is_seen_at_each_stage() -> None:
     np.testing.assert_array_equal(contexts, own[[int(cued.cue_episode), 15]])
 
 
-def test_cues_may_come_at_most_once() -> None:
-    world = EpisodicTwoStep(uncued=6, cued=6, cues="once", barcode_length=5)
-    for cue in sample(world, 3).cue_episode:
-        assert sorted(cue[6:]) == list(range(6))
-
-
 def test_the_classic_task_has_no_cue() -> None:
     world = EpisodicTwoStep(uncued=8, cued=0)
     assert world.episodes_per_epoch == 8 and (sample(world).cue_episode == NO_CUE).all()

@@ -58,8 +58,8 @@ def maze_scores(world: WaterMaze, record: Record) -> dict[str, Any]:
 def fewest_moves(world: WaterMaze) -> np.ndarray:
     """From each cell to each goal, (cells, cells): the Manhattan distance.
 
-    An agent that starts on the goal (start anywhere) has to reach it again: by staying put at a
-    wall, in 1 move, or by leaving and coming back, in 2.
+    An agent on the goal has to reach it again: by staying put at a wall, in 1 move, or by leaving
+    and coming back, in 2.
     """
     y, x = np.divmod(np.arange(world.num_cells), world.width)
     moves = np.abs(y[:, None] - y) + np.abs(x[:, None] - x)

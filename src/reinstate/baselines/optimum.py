@@ -34,7 +34,7 @@ from reinstate.baselines.water_maze import (
     water_maze_bounds,
     water_maze_optimum,
 )
-from reinstate.errors import TooLarge, Unsolvable, UserError, require_positive
+from reinstate.errors import TooLarge, UserError, require_positive
 from reinstate.processes import Bag, Urn
 from reinstate.tasks.bandits import BarcodeBandits, OmniglotBandits
 from reinstate.tasks.base import RecurringWorld
@@ -121,8 +121,6 @@ def maze_optimum(task: WaterMaze) -> Values:
     is the bound of `distinct_goals`, known to with_memory_half_width, and attained where searches
     always find the goal, as in the paper's maze; under the urn it is then left out.
     """
-    if task.start != "elsewhere":
-        raise Unsolvable("mazes are solved for starts elsewhere than the goal: use start elsewhere")
     size = task.height, task.width, task.steps
     try:
         values = asdict(water_maze_optimum(*size, _exposures(task)))
@@ -176,8 +174,6 @@ def two_step_optimum(task: EpisodicTwoStep) -> Values:
     if task.cued == 0:
         best = float(np.mean(pay(task, good_state_probability(task))))
         return {"uncued": best, "with_memory": best, "without_memory": best, "chance": chance}
-    if task.cues != "uniform":
-        raise Unsolvable("cued episodes are solved for cues drawn uniformly: use cues uniform")
     found = ideal_observers(task)
     share = task.cued / task.episodes_per_epoch
     stderr = max(found.incremental_cued.stderr, found.counting_cued.stderr)

@@ -1,7 +1,7 @@
 """Experiment 5: the two-step task, with cues that bring back single past episodes."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -76,8 +76,6 @@ class EpisodicTwoStep(World):
     """Episodes without a cue, at the start of an epoch."""
     cued: int = 50
     """Cued episodes; 0: the classic two-step task."""
-    cues: Literal["uniform", "once"] = "uniform"
-    """Which uncued episode is cued: any, with replacement, or each at most once."""
     barcode_length: int = 10
     """Bits per context."""
 
@@ -91,11 +89,6 @@ class EpisodicTwoStep(World):
         if self.cued < 0:
             raise UserError(f"cued must be 0 (the classic task) or more, not {self.cued}")
         require_positive(episodes_per_epoch=self.episodes_per_epoch)
-        if self.cues == "once" and self.cued > self.uncued:
-            raise UserError(
-                f"{self.uncued} uncued episodes cannot each be cued once in {self.cued}:"
-                " lower cued or use cues uniform"
-            )
         check_barcodes(self.episodes_per_epoch, self.barcode_length)
 
     @property
@@ -108,7 +101,7 @@ class EpisodicTwoStep(World):
 
     @property
     def max_exposures(self) -> int:
-        return 1 + (min(self.cued, 1) if self.cues == "once" else self.cued)
+        return 1 + self.cued
 
     def bounds(self) -> Bounds:
         return Bounds(UNIT, UNIT, UNIT)
@@ -119,7 +112,8 @@ class EpisodicTwoStep(World):
         episode = jnp.arange(num, dtype=jnp.int32)
         barcode = barcodes(barcode_key, num, self.barcode_length)
         cue_episode = jnp.full(num, NO_CUE, jnp.int32)
-        cue_episode = cue_episode.at[self.uncued :].set(self._cue_episodes(cue_key))
+        drawn = draws.integers(cue_key, self.cued, 0, self.uncued)
+        cue_episode = cue_episode.at[self.uncued :].set(drawn)
         context_id = jnp.where(cue_episode == NO_CUE, episode, cue_episode)
         reversals = draws.uniform(reversal_key, num) < self.p_reversal
         first = (jax.random.uniform(start_key, dtype=jnp.float32) < 0.5).astype(jnp.int32)
@@ -135,11 +129,6 @@ class EpisodicTwoStep(World):
             unknown,
             unknown.astype(jnp.float32),
         )
-
-    def _cue_episodes(self, key: Array) -> Array:
-        if self.cues == "once":
-            return draws.shuffle(key, jnp.arange(self.uncued, dtype=jnp.int32))[: self.cued]
-        return draws.integers(key, self.cued, 0, self.uncued)
 
     def new_history(self) -> History:
         num = self.episodes_per_epoch

@@ -47,8 +47,6 @@ class WaterMaze(BarcodeWorld):
     """Moves per episode."""
     goals: Literal["distinct", "independent"] = "distinct"
     """Whether goals are drawn distinct for every context, or independently."""
-    start: Literal["elsewhere", "anywhere"] = "elsewhere"
-    """Where episodes start and agents respawn: any cell but the goal, or any cell."""
 
     num_actions, observation_size = len(MOVES), 2
 
@@ -86,8 +84,6 @@ class WaterMaze(BarcodeWorld):
         return MazeTask(index, exposure, context, goal[index])
 
     def reset(self, key: Array, task: MazeTask) -> Array:
-        if self.start == "anywhere":
-            return jax.random.randint(key, (), 0, self.num_cells, jnp.int32)
         cell = jax.random.randint(key, (), 0, self.num_cells - 1, jnp.int32)
         return cell + (cell >= task.goal)  # the cells but the goal, in order
 

@@ -45,9 +45,6 @@ class Agent(nn.Module):
         self.cell = EpisodicLSTMCell.from_jax(agent.cell)
         self.head = _linear(agent.head)
         self.shrink = None if agent.shrink is None else _linear(agent.shrink)
-        self.start = None  # c and h, if they are learned
-        if agent.start is not None:
-            self.start = nn.ParameterList(nn.Parameter(to_tensor(x)) for x in agent.start)
         self.num_actions, self.wiring, self.network = agent.num_actions, agent.wiring, agent.network
         self.outlives_episodes = agent.outlives_episodes  # whether its state does
 
@@ -57,10 +54,8 @@ class Agent(nn.Module):
         return bool(self.wiring.remembers)
 
     def initial_state(self, *batch: int) -> LSTMState:
-        """Return zeros, or the learned start, with the leading dimensions that are given."""
-        if self.start is None:
-            return self.cell.initial_state(*batch)
-        return LSTMState(*(x.expand(*batch, -1) for x in self.start))
+        """Return zeros, with the leading dimensions that are given."""
+        return self.cell.initial_state(*batch)
 
     def to_store(self, state: LSTMState) -> Tensor:
         """Return what the memory keeps of a state: c, as the agent was trained to have it."""
