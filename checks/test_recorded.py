@@ -21,9 +21,9 @@ from reinstate.runs.conclusions import compare, optimum_of, read_results
 from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.provenance import repeatable
 from reinstate.runs.search import ranked
+from reinstate.runs.whole import summarise
 from reinstate.settings import Settings, completed, differences, from_dict, to_dict
 from reinstate_paper.margins import FAILS
-from reinstate_paper.whole_paper import summarise
 from words import trained_before
 
 RESULTS = Path(__file__).parents[1] / "results"

@@ -11,7 +11,7 @@ from page.test_claims import check
 from reinstate.analysis.results import Summary
 from reinstate.analysis.verdicts import with_verdicts
 from reinstate.files import check as check_document
-from reinstate_paper.whole_paper import summarise
+from reinstate.runs.whole import summarise
 
 COMMAND = "reinstate reproduce all --preset paper"
 

@@ -21,8 +21,8 @@ from reinstate.runs import reproduce as reproduction
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import Check
 from reinstate.runs.progress import Bar
+from reinstate.runs.whole import reproduce_all
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
-from reinstate_paper.whole_paper import reproduce_all
 from spoken import Command, assert_refused
 from tiny import SILENT, TINY, contents, interrupt
 
@@ -193,7 +193,7 @@ def test_a_signal_while_nothing_is_trained(
 ) -> None:
     before = signal.getsignal(number)
     monkeypatch.setattr(
-        "reinstate_paper.whole_paper.reproduce", lambda *_, **__: signal.raise_signal(number)
+        "reinstate.runs.whole.reproduce", lambda *_, **__: signal.raise_signal(number)
     )
     said = command(ALL)
     assert said.code == 130 and "stopped in barcode-bandits, 0 of 2 experiments done" in said.err
@@ -253,7 +253,7 @@ def test_seeds_reach_every_experiment(
         shutil.copytree(whole / experiment.name, out, dirs_exist_ok=True)
         return read_results(out)
 
-    monkeypatch.setattr("reinstate_paper.whole_paper.reproduce", note)
+    monkeypatch.setattr("reinstate.runs.whole.reproduce", note)
     line = f"{ALL} --out x {flags}".strip()
     assert command(line).code == 0
     assert asked == {name: replace(TINY, seeds=count, first_seed=first) for name in NAMES}
@@ -269,7 +269,7 @@ def test_one_experiment_alone(
         asked.append(experiment.name)
         raise UserError("a loss is not finite")
 
-    monkeypatch.setattr("reinstate_paper.whole_paper.reproduce", refuse)
+    monkeypatch.setattr("reinstate.runs.whole.reproduce", refuse)
     said = command(f"{ALL} --experiments twin twin --out x")
     assert_refused(said, "reinstate: twin: a loss is not finite")
     assert asked == ["twin"] and list(tmp_path.iterdir()) == []

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import reinstate_paper
 from reinstate.analysis.results import Results, Summary
 from reinstate.cli.shared import Computing, Names, Training, W, shown
 from reinstate.cli.tables import (
@@ -16,7 +15,7 @@ from reinstate.cli.tables import (
     say,
 )
 from reinstate.errors import UserError
-from reinstate.runs.experiment import Experiment, find_experiment
+from reinstate.runs.experiment import Experiment, find_experiment, of_the_paper
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +85,9 @@ class Reproduce(Training[W]):
 
     @classmethod
     def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
-        names = reinstate_paper.EXPERIMENTS
-        return (All, All(experiments=names)) if word == "all" else super().for_word(word, arguments)
+        if word == "all":
+            return All, All(experiments=of_the_paper())
+        return super().for_word(word, arguments)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,13 +114,26 @@ class All(Computing):
     """Folder for everything that is written."""
 
     def do(self, command: str) -> Summary:
+        from reinstate.figures.page import require_report, write_page
+        from reinstate.figures.page.frame import require_replaceable
+        from reinstate.files import locked, write_document
         from reinstate.runs.progress import Reporter
-        from reinstate_paper.whole_paper import reproduce_all
+        from reinstate.runs.whole import reproduce_all, summarise
 
         _require_names("--experiments", self.experiments)
+        page, file = self.out / "report.html", self.out / "summary.json"
+        require_report(page)
+        require_replaceable(file, Summary)
         self.start()
+        asked = {"seeds": self.seeds, "first_seed": self.first_seed}
+        changes: Any = {name: value for name, value in asked.items() if value is not None}
         what = (self.experiments, self.preset, self.out, Reporter())
-        return reproduce_all(*what, command=command, seeds=self.seeds, first_seed=self.first_seed)
+        with locked(self.out):
+            found = reproduce_all(*what, command=command, **changes)
+            summary = summarise(found, command)
+            write_page([self.out / name for name in found], page)
+            write_document(file, summary)
+        return summary
 
     def show(self, result: Summary) -> None:
         from reinstate.analysis.intervals import with_interval

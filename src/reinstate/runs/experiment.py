@@ -197,6 +197,12 @@ def find_experiment(name: str) -> Experiment:
     raise UserError(nearest("experiment", name, experiment_names()))
 
 
+def of_the_paper() -> tuple[str, ...]:
+    """List the experiments that a section of the paper is about, in its order."""
+    sections = {name: find_experiment(name).section for name in EXPERIMENTS}
+    return tuple(sorted((name for name in sections if sections[name]), key=sections.__getitem__))
+
+
 def experiment_names() -> list[str]:
     """List all that `find_experiment` knows."""
     return list(dict.fromkeys([*EXPERIMENTS, *TASKS]))

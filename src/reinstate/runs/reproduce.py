@@ -16,14 +16,13 @@ from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import (
     AgentResults,
     Curve,
-    Recorded,
     Results,
     Scores,
 )
 from reinstate.devices import Spread
 from reinstate.errors import UserError
 from reinstate.figures import mpl
-from reinstate.files import locked, require_empty, write_document
+from reinstate.files import require_empty, write_document
 from reinstate.learner import Rates
 from reinstate.runs.conclusions import conclude, if_solvable, optimum_of, read_results
 from reinstate.runs.evaluator import Evaluator
@@ -56,11 +55,66 @@ def reproduce(
 
     `tuned` has rates of agents, in place of the settings' own. `how` are the options of `train`,
     such as `checkpoint_every`. `seconds` are this call's: what an interrupted one spent before it
-    does not count.
+    does not count. Whoever calls holds the folder (`reinstate.files.locked`).
     """
-    with locked(out):
-        what = (experiment, preset, agents, settings, out, reporter)
-        return _reproduce(*what, command=command, tuned=tuned or {}, resume=resume, how=how)
+    began = time.monotonic()
+    # Whatever can be refused is refused before anything is written.
+    if not resume:
+        require_empty(out, "add --resume to continue what is there, or choose another --out")
+    own = {agent: own_settings(experiment, agent, settings, tuned or {}) for agent in agents}
+    earlier = earlier_results(experiment, own, settings, out)
+    spread = how.get("spread", devices.SPREAD)
+    runs = {a: start_run(experiment, a, own[a], out / a, resume, spread) for a in agents}
+    if earlier and list(earlier["agents"]) == list(runs):
+        reporter.note(f"{out} already holds these results")
+        return earlier
+    numbers = _measure(experiment, runs, own, settings, reporter, how)
+    measured: Any = {
+        "rules": 1,
+        "experiment": experiment.name,
+        "preset": preset,
+        "command": command,
+        "date": today(),
+        **provenance(),
+        "device": spread.describe(settings.seeds, settings.learner.lanes),
+        "settings": to_dict(settings),
+        **numbers,
+        "seconds": {"total": time.monotonic() - began, **numbers["seconds"]},
+    }
+    document = conclude(experiment, measured)
+    draw(experiment, document, out)
+    write_document(out / "results.json", measured)  # last: where it is, all else is
+    return document
+
+
+def _measure(
+    experiment: Experiment,
+    runs: Mapping[str, Run],
+    own: Mapping[str, Settings],
+    settings: Settings,
+    reporter: Reporter,
+    how: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Train and evaluate agents, and what they are held against: numbers of results.json."""
+    seconds = {"compile": 0.0, "train": 0.0, "evaluate": 0.0}
+    agents: dict[str, AgentResults] = {}
+    evaluators = {agent: Evaluator(experiment, agent, own[agent]) for agent in runs}
+    with Ahead(runs, evaluators, own, how.get("spread", devices.SPREAD)) as ahead:
+        others = ahead.compute(lambda: _others(experiment, settings))
+        for number, (agent, run) in enumerate(runs.items(), 1):
+            reporter.part(number, len(runs))
+            trained = train(agent, own[agent], run, reporter, program=ahead.epoch_of(agent), **how)
+            seconds["compile"] += trained.compile_seconds
+            seconds["train"] += trained.train_seconds
+            ahead.wait_for_evaluator(agent)
+            agents[agent], spent = _evaluate(evaluators[agent], agent, run, trained, reporter)
+            seconds["evaluate"] += spent
+            if own[agent] != settings:
+                agents[agent]["learner"] = to_dict(own[agent].learner)
+        with reporter.working("baselines and optimum"):
+            optimum, baselines = others()
+    found = {"seconds": seconds, "agents": agents, "optimum": optimum, "baselines": baselines}
+    return {name: rounded(each) if name in ROUNDED else each for name, each in found.items()}
 
 
 def own_settings(
@@ -70,67 +124,6 @@ def own_settings(
     own = experiment.settings_of(agent, settings)
     rates = tuned[agent]._asdict() if agent in tuned else {}
     return replace(own, learner=replace(own.learner, **rates))
-
-
-def _reproduce(
-    experiment: Experiment,
-    preset: str,
-    agents: Sequence[str],
-    settings: Settings,
-    out: Path,
-    reporter: Reporter,
-    *,
-    command: str,
-    tuned: Mapping[str, Rates],
-    resume: bool,
-    how: Mapping[str, Any],
-) -> Results:
-    began = time.monotonic()
-    # Whatever can be refused is refused before anything is written.
-    if not resume:
-        require_empty(out, "add --resume to continue what is there, or choose another --out")
-    own = {agent: own_settings(experiment, agent, settings, tuned) for agent in agents}
-    earlier = earlier_results(experiment, own, settings, out)
-    spread = how.get("spread", devices.SPREAD)
-    runs = {a: start_run(experiment, a, own[a], out / a, resume, spread) for a in agents}
-    if earlier and list(earlier["agents"]) == list(runs):
-        reporter.note(f"{out} already holds these results")
-        return earlier
-    seconds = {"compile": 0.0, "train": 0.0, "evaluate": 0.0}
-    results: dict[str, AgentResults] = {}
-    evaluators = {agent: Evaluator(experiment, agent, own[agent]) for agent in runs}
-    with Ahead(runs, evaluators, own, spread) as ahead:
-        others = ahead.compute(lambda: _others(experiment, settings))
-        for number, (agent, run) in enumerate(runs.items(), 1):
-            reporter.part(number, len(runs))
-            trained = train(agent, own[agent], run, reporter, program=ahead.epoch_of(agent), **how)
-            seconds["compile"] += trained.compile_seconds
-            seconds["train"] += trained.train_seconds
-            ahead.wait_for_evaluator(agent)
-            results[agent], spent = _evaluate(evaluators[agent], agent, run, trained, reporter)
-            seconds["evaluate"] += spent
-            if own[agent] != settings:
-                results[agent]["learner"] = to_dict(own[agent].learner)
-        with reporter.working("baselines and optimum"):
-            optimum, baselines = others()
-    measured: Recorded = {
-        "rules": 1,
-        "experiment": experiment.name,
-        "preset": preset,
-        "command": command,
-        "date": today(),
-        **provenance(),
-        "device": spread.describe(settings.seeds, settings.learner.lanes),
-        "settings": to_dict(settings),
-        "seconds": {"total": time.monotonic() - began, **seconds},
-        "agents": rounded(results),
-        "optimum": optimum,
-        "baselines": rounded(baselines),
-    }
-    document = conclude(experiment, measured)
-    draw(experiment, document, out)
-    write_document(out / "results.json", {**measured})  # last: where it is, all else is
-    return document
 
 
 def _evaluate(
@@ -184,6 +177,7 @@ def _baselines(experiment: Experiment, settings: Settings) -> dict[str, Scores]:
 
 
 DIGITS = 6  # significant ones: seeds differ in the third
+ROUNDED = ("agents", "baselines")
 
 
 def rounded(value: Any) -> Any:

@@ -1,0 +1,134 @@
+"""Several experiments, one after the other, such as all of the paper's.
+
+OUT/EXPERIMENT/ has what `reproduce EXPERIMENT` leaves there.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from reinstate.analysis.results import Results, Summary, SummaryPart
+from reinstate.analysis.verdicts import count_verdicts, in_words
+from reinstate.errors import UserError
+from reinstate.files import locked
+from reinstate.runs import size
+from reinstate.runs.conclusions import as_one_family
+from reinstate.runs.experiment import Experiment, find_experiment
+from reinstate.runs.progress import Reporter
+from reinstate.runs.provenance import provenance
+from reinstate.runs.reproduce import earlier_results, reproduce
+from reinstate.runs.training import Stopped
+from reinstate.settings import Settings
+
+
+class Part(NamedTuple):
+    """One experiment."""
+
+    experiment: Experiment
+    settings: Settings
+    out: Path
+    results: Results | None  # if it is finished already
+
+
+def reproduce_all(
+    names: Sequence[str],
+    preset: str,
+    out: Path,
+    reporter: Reporter,
+    *,
+    command: str,
+    **changes: Any,
+) -> dict[str, Results]:
+    """Reproduce the named experiments, or what of them is not finished yet.
+
+    `changes` are of the preset's settings, such as `seeds`. Whatever can be refused is refused
+    before anything is trained.
+    """
+    if any((out / name).exists() for name in ("config.json", "results.json")):
+        raise UserError(f"{out} holds a single run or experiment: choose another --out")
+    parts = [_plan(name, preset, changes, out) for name in dict.fromkeys(names)]
+    found: dict[str, Results] = {}
+    reporter.plan([_work(part) for part in parts])
+    for place, (experiment, settings, folder, earlier) in enumerate(parts, 1):
+        reporter.stage(place)
+        name = experiment.name
+        reporter.note(f"{name}, experiment {place} of {len(parts)}")
+        what = (experiment, preset, experiment.agents, settings, folder, reporter)
+        try:
+            with _naming(name), locked(folder):
+                found[name] = earlier or reproduce(*what, command=command, resume=True)
+        except (Stopped, KeyboardInterrupt):
+            raise Stopped(
+                f"stopped in {name}, {len(found)} of {len(parts)} experiments done: the same"
+                " command continues"
+            ) from None
+        verb = "already finished" if earlier else "finished"
+        verdicts = in_words(count_verdicts(found[name]["checks"]))
+        reporter.note(f"{name} {verb}: {verdicts}; {found[name]['seconds']['total']:.0f} s")
+    return found
+
+
+def _plan(name: str, preset: str, changes: Mapping[str, Any], out: Path) -> Part:
+    """Find out what is left to do."""
+    experiment, folder = find_experiment(name), out / name
+    with _naming(name):
+        settings = replace(experiment.preset(preset), **changes)
+        own = {agent: experiment.settings_of(agent, settings) for agent in experiment.agents}
+        earlier = earlier_results(experiment, own, settings, folder)
+        if earlier and earlier["agents"].keys() >= own.keys():
+            return Part(experiment, settings, folder, earlier)
+        for agent, its in own.items():
+            size.require_room(its, agent, evaluated=True)
+        return Part(experiment, settings, folder, None)
+
+
+def _work(part: Part) -> int:
+    """Count the steps that are to be trained, of all agents; time is about in proportion."""
+    if part.results:
+        return 0
+    settings = part.settings
+    per_epoch = sum(settings.make_learner(a).steps_per_epoch for a in part.experiment.agents)
+    return per_epoch * settings.learner.epochs * settings.seeds
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Let a mistake say in which experiment it came to light."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from None
+
+
+def summarise(found: Mapping[str, Results], command: str) -> Summary:
+    """Make summary.json: what was measured in each experiment, by which program, and totals.
+
+    Seconds are those of each results.json: of the call that finished the experiment.
+    """
+    # The paper's claims are one family, so verdicts here may be stricter than of one experiment.
+    families = as_one_family([*found.values()])
+    parts = {name: _part_of_summary(results) for name, results in found.items()}
+    for part, rows in zip(parts.values(), families, strict=True):
+        part["checks"] = rows
+    return {
+        "command": command,
+        **provenance(),
+        "totals": {
+            "experiments": len(found),
+            "agents": sum(len(results["agents"]) for results in found.values()),
+            **count_verdicts([row for rows in families for row in rows]),
+            "seconds": sum(results["seconds"]["total"] for results in found.values()),
+        },
+        "experiments": parts,
+    }
+
+
+def _part_of_summary(results: Any) -> SummaryPart:
+    part: Any = {name: results[name] for name in SummaryPart.__annotations__}
+    part["agents"] = {
+        agent: {name: scores[name] for name in ("reward", "share_of_ceiling")}
+        for agent, scores in results["agents"].items()
+    }
+    return cast(SummaryPart, part)
