@@ -10,7 +10,7 @@ from typing import Any
 from page.reading import read
 from reinstate.errors import UserError
 from reinstate.figures.page import Document, load, page_of
-from reinstate.figures.page.sources import FACTS, Origin
+from reinstate.figures.page.documents import FACTS, Origin
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import find_experiment
 

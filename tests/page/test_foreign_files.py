@@ -23,7 +23,7 @@ from page.recorded import (
 )
 from reinstate.errors import UserError
 from reinstate.figures.page import load, page_of, write_page
-from reinstate.figures.page.sources import load_results
+from reinstate.figures.page.documents import load_results
 from reinstate.files import read_json
 
 

@@ -12,7 +12,7 @@ import pytest
 from page.reading import Element, read
 from page.recorded import EVIL, RESULTS, page_from, short
 from reinstate.figures.page import load, page_of
-from reinstate.figures.page.sources import load_results
+from reinstate.figures.page.documents import load_results
 from reinstate.runs.conclusions import read_results
 
 RECORDED = read_results(RESULTS / "water-maze")

@@ -6,17 +6,12 @@ that a type does not name may be there too: experiments add scores of their own.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Required, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
 from msgspec import Meta
 
 Numbers = Any  # a number, null where it is not known, or lists of these, however deep
 Pair = Annotated[list[float], Meta(min_length=2, max_length=2)]  # the two ends of an interval
-Ends = Annotated[list[float | None], Meta(min_length=2, max_length=2)]  # null: open
-if TYPE_CHECKING:
-    Array = Any
-else:
-    Array = list[Any]  # of such numbers, or of lists of them, in rows of equal length
 Probability = Annotated[float, Meta(ge=0, le=1)]
 Verdict = Literal["supported", "contradicted", "undecided"]
 
@@ -26,7 +21,7 @@ class OverSeeds(TypedDict):
 
     mean: Numbers
     ci95: Numbers  # low and high end along the last axis; null for a single seed
-    per_seed: Array  # the seed is the first axis
+    per_seed: Any  # list of numbers, or of lists of them; the seed is the first axis
     error: NotRequired[float | None]  # standard error of the mean from a finite evaluation alone
 
 
@@ -183,40 +178,16 @@ class AgentResults(Scores, total=False):
     recorded: dict[str, Any]  # by which program and command, of an agent joined from other results
 
 
-if TYPE_CHECKING:
-    Seconds = dict[str, float]
-    Scalar = OverSeeds
-    EvaluatedAgent = AgentResults
-else:
-
-    class Seconds(TypedDict):
-        """How long a reproduction took, and what of that each part."""
-
-        total: float
-
-    class Scalar(OverSeeds):
-        """A single number over seeds."""
-
-        mean: float
-        ci95: Pair | None  # null for a single seed
-        per_seed: list[float | None]
-
-    class EvaluatedAgent(AgentResults, total=False):
-        """A trained agent, judged by the rules of this version."""
-
-        reward: Required[Scalar]
-
-
 class CheckRow(TypedDict):
     """A claim, judged: see analysis/verdicts.py."""
 
     claim: str
     value: float  # mean over seeds, or the share of them
-    ci95: Pair | None  # null for a single seed
-    region: Ends  # low and high end of where the claim puts the value; null: open
+    ci95: list[float] | None  # null for a single seed
+    region: list[float | None]  # low and high end of where the claim puts the value; null: open
     bound: str  # the region in words
     seeds: int
-    p: Probability  # two-sided, against the region's end
+    p: float  # two-sided, against the region's end
     p_holm: NotRequired[float | None]  # adjusted over the paper's claims judged with it; ours: null
     verdict: NotRequired[Verdict]
     section: str  # of the paper
@@ -242,8 +213,8 @@ class Recorded(Provenance):
     date: NotRequired[str]  # on which it was finished, in UTC
     device: str
     settings: dict[str, Any]
-    seconds: Seconds
-    agents: dict[str, EvaluatedAgent]
+    seconds: dict[str, float]  # in all ("total"), and of that each part
+    agents: dict[str, AgentResults]
     optimum: dict[str, Any]  # or {"unavailable": why}
     baselines: dict[str, Any]  # Scores by name, or {"unavailable": why}
 

@@ -3,11 +3,11 @@
 A fit.json may be anybody's, so it is checked by these types before it is shown or simulated.
 """
 
-from typing import Annotated, NotRequired, TypedDict, cast
+from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 from msgspec import Meta
 
-from reinstate.analysis.results import Array, Pair, Probability
+from reinstate.analysis.results import Pair, Probability
 
 Model = Annotated[str, Meta(pattern="^(one-back|learned|hierarchical)$")]
 Two = Annotated[list[str], Meta(min_length=2, max_length=2)]
@@ -77,7 +77,7 @@ class GroupWeight(TypedDict):
 
     mean: float
     ci95: Pair | None
-    per_participant: Array
+    per_participant: Any
     se: NotRequired[float | None]
     sd: NotRequired[float]  # over participants, of the hierarchical model
     t: NotRequired[float | None]  # against 0

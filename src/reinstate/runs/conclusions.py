@@ -12,7 +12,6 @@ import numpy as np
 from reinstate.analysis.results import (
     AgentResults,
     CheckRow,
-    EvaluatedAgent,
     OverSeeds,
     Recorded,
     Results,
@@ -44,7 +43,7 @@ def conclude(experiment: Experiment, measured: Recorded) -> Results:
     }
 
 
-def _with_share(agent: EvaluatedAgent, best: float | None) -> EvaluatedAgent:
+def _with_share(agent: AgentResults, best: float | None) -> AgentResults:
     return {**agent, "share_of_ceiling": agent["reward"]["mean"] / best if best else None}
 
 

@@ -9,8 +9,8 @@ from reinstate.figures.chart import Chart, Interval, Line, Series
 from reinstate.figures.markup import Markup, tag
 from reinstate.figures.numbers import at, finite, interval, numbers
 from reinstate.figures.page.charts import colour_class
-from reinstate.figures.page.claims import SIGNS
-from reinstate.figures.page.sources import Document
+from reinstate.figures.page.documents import Document
+from reinstate.figures.page.verdicts import SIGNS
 from reinstate.figures.style import COLOURS, GREY, LABELS, ShownAgent, shown_agents
 
 WITH, WITHOUT = "epl2rl", "l2rl"  # whose rewards a card shows, if they are there

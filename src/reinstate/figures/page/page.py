@@ -11,13 +11,12 @@ from reinstate.figures.chart import Chart, Drawing
 from reinstate.figures.film import animated_ways
 from reinstate.figures.markup import Markup, joined, tag
 from reinstate.figures.page.charts import figure, map_figure, style_of, ways_figure
-from reinstate.figures.page.claims import Names, claims
-from reinstate.figures.page.finding import load
+from reinstate.figures.page.documents import Document, load
 from reinstate.figures.page.frame import framed, part, require_report
 from reinstate.figures.page.overview import by_size, cards, worth
 from reinstate.figures.page.play import play_script, play_section, play_style
 from reinstate.figures.page.scores import notes, origins, scores
-from reinstate.figures.page.sources import Document
+from reinstate.figures.page.verdicts import Names, claims
 from reinstate.figures.style import shown_agents
 from reinstate.files import write_atomically
 from reinstate.runs.conclusions import as_one_family

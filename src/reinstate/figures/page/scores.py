@@ -8,7 +8,7 @@ from reinstate.analysis.results import AgentResults
 from reinstate.figures.markup import ABSENT, Markup, folded, joined, percent, row, table, tag
 from reinstate.figures.numbers import at, finite, interval
 from reinstate.figures.page.charts import colour_class
-from reinstate.figures.page.sources import Document, Origin, shared_settings
+from reinstate.figures.page.documents import Document, Origin, shared_settings
 from reinstate.figures.style import shown_agents
 
 REWARD, SHARE = "reward per episode", "share of its ceiling"

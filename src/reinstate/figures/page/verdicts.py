@@ -6,8 +6,8 @@ from reinstate.analysis.results import CheckRow
 from reinstate.analysis.verdicts import count_verdicts, in_words
 from reinstate.figures.markup import ABSENT, Markup, folded, joined, row, table, tag, with_bounds
 from reinstate.figures.numbers import finite, interval, written
+from reinstate.figures.page.documents import Document
 from reinstate.figures.page.scores import labelled
-from reinstate.figures.page.sources import Document
 
 HEAD = ("claim", "the paper", "ours [95%]", "verdict")
 SIGNS = {"supported": "✓", "contradicted": "✗", "undecided": "?"}

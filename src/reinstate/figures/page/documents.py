@@ -1,8 +1,9 @@
-"""Results of a reproduction, or runs of one experiment together → a document for a section.
+"""What a user names → documents, one for each section of the page.
 
-Files may be anybody's. What does not look like this program's own is a UserError; what does is
-still only numbers and text, and the page escapes it. Of a folder only results.json is read, and
-memory-map.json beside it, or a run's config.json, metrics.jsonl and evaluation.json.
+A folder that holds results is a document, agents and runs join others of their experiment, and a
+folder of such folders stands for all of them; no link in it is followed. Files may be anybody's.
+What does not look like this program's own is a UserError; what does is still only numbers and text,
+and the page escapes it.
 """
 
 from collections import Counter
@@ -23,8 +24,15 @@ from reinstate.errors import UserError
 from reinstate.figures.numbers import at, finite
 from reinstate.figures.style import label
 from reinstate.files import check, read_document, read_json
-from reinstate.runs.conclusions import ceiling_of, if_solvable, lines_of, optimum_of, read_results
-from reinstate.runs.experiment import Experiment, find_experiment
+from reinstate.runs.conclusions import (
+    ceiling_of,
+    if_solvable,
+    lines_of,
+    optimum_of,
+    read_results,
+    why_apart,
+)
+from reinstate.runs.experiment import EXPERIMENTS, Experiment, find_experiment
 from reinstate.runs.reproduce import curve_of
 from reinstate.runs.run import Opened, Run, open_run
 from reinstate.settings import differences, to_dict
@@ -51,6 +59,58 @@ class Document(NamedTuple):
     results: Results
     origins: list[Origin]
     memory: RecordedMap | None = None  # of one of its agents
+
+
+def load(paths: Sequence[Path]) -> list[Document]:
+    """Read documents in the order named; what belongs together is in the first's place."""
+    groups: list[list[Path]] = []
+    for path in (each for named in paths for each in _expanded(named)):
+        if group := next((each for each in groups if _fits(path, each)), None):
+            group.append(path)
+        else:
+            groups.append([path])
+    return [load_runs(each) if Run(each[0]).exists else load_results(*each) for each in groups]
+
+
+def _fits(path: Path, group: Sequence[Path]) -> bool:
+    """Tell whether a run is of the same experiment, or results of the same but other agents."""
+    if Run(path).exists or Run(group[0]).exists:
+        both = Run(path).exists and Run(group[0]).exists
+        return both and open_run(path).experiment == open_run(group[0]).experiment
+    own, *others = (read_document(Recorded, results_file(each)[0]) for each in (path, *group))
+    return all(why_apart(own, other) is None for other in others)
+
+
+def results_in(paths: Sequence[Path]) -> list[Results]:
+    """Read the results of experiments in these folders."""
+    return [document.results for document in load(paths)]
+
+
+def _expanded(path: Path) -> list[Path]:
+    """Return the path itself, or of a folder of folders what is in it."""
+    if not path.is_dir() or _is_part(path):
+        return [path]
+    try:
+        inside = [each for each in path.iterdir() if each.is_dir() and not each.is_symlink()]
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+    folders = sorted(inside, key=_section)
+    if not (found := [each for each in folders if _is_part(each)]):
+        raise UserError(
+            f"{path} holds neither results.json nor a run: name a folder that reinstate reproduce"
+            " or train left"
+        )
+    return found
+
+
+def _section(folder: Path) -> tuple[str, str]:
+    """Order folders as the paper does; those that are no experiment's come last."""
+    known = folder.name in EXPERIMENTS
+    return (find_experiment(folder.name).section if known else "~"), folder.name
+
+
+def _is_part(folder: Path) -> bool:
+    return (folder / "results.json").exists() or Run(folder).exists
 
 
 def load_results(*paths: Path) -> Document:
