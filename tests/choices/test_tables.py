@@ -1,6 +1,5 @@
 """Tables from outside: what is read, what is refused and why, and what becomes of it."""
 
-import csv
 import gzip
 import json
 import sys
@@ -18,7 +17,7 @@ from reinstate.choices.tables import COLUMNS, read_choices
 from reinstate.errors import UserError
 from reinstate.figures.choices import fitted_stay, fitted_weights
 from reinstate.figures.choices import recovery as recovery_charts
-from reinstate.runs.choice_fits import example_rows, fit_choices, write_example, write_tidy
+from reinstate.runs.choice_fits import example_rows, fit_choices, write_example
 
 Table = Callable[..., Path]
 HEADER = ",".join(COLUMNS)
@@ -329,23 +328,6 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def document(tmp_path: Path) -> Any:
     write_example(tmp_path / "example.csv")
     return json.loads(json.dumps(fit_choices(tmp_path / "example.csv").document, allow_nan=False))
-
-
-def test_the_example_fitted(document: Any, tmp_path: Path) -> None:
-    data = document["data"]
-    assert (data["participants"], data["sessions"], data["episodes"]) == (4, 12, 1200)
-    assert data["cued"] == 600
-    assert [row["n"] for row in document["fits"]] == [3 * 49] * 4 + [3 * 50] * 4
-    assert len(document["rows"]) == 4 * 4 + 4 * 6
-    assert document["group"]["uncued"]["IMB"]["mean"] > 0.5
-    assert document["warnings"] == []
-    assert {"version", "commit"} <= document.keys()
-    write_tidy(document, tmp_path / "tidy.csv")
-    with open(tmp_path / "tidy.csv") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == len(document["rows"])
-    assert rows[5]["participant"] == "p2" and rows[5]["strategy"] == "IMB"
-    assert float(rows[5]["estimate"]) == document["rows"][5]["estimate"]
 
 
 def test_a_likely_mistake_is_pointed_out(table: Table, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from reinstate.interop.functional import Environment, EnvParams, EnvState, Info
+from reinstate.interop.functional import Environment, EnvParams
 from reinstate.tasks.base import MOST
 
 try:
@@ -83,19 +83,16 @@ class StoaEnvironment(stoa.Environment):
         )
         return AdapterStateWithKey(base_env_state=after, rng_key=key), timestep
 
-    def _step(
-        self, key: Array, state: EnvState, action: ArrayLike, params: EnvParams | None
-    ) -> tuple[Array, EnvState, Array, Array, Array, Info]:
+    def _step(self, *args: Any) -> tuple[Any, ...]:
+        """Return observation, state, reward, terminated, truncated and extras."""
         if not self._auto_reset:
-            observation, after, reward, terminated, extras = self._env.step_env(
-                key, state, action, params
-            )
-            truncated = self._env.is_truncated(after, params)
+            observation, after, reward, terminated, extras = self._env.step_env(*args)
+            truncated = self._env.is_truncated(after, args[-1])
             return observation, after, reward, terminated, truncated, extras
-        *results, info = self._env.step(key, state, action, params)
+        *results, info = self._env.step(*args)
         final = info.pop("final_observation")
         extras = {n: x for n, x in info.items() if n not in ("terminated", "truncated")}
-        return *results, extras | {NEXT_OBSERVATION: final}  # type: ignore[return-value]
+        return *results, extras | {NEXT_OBSERVATION: final}
 
     def observation_space(self, env_params: EnvParams | None = None) -> stoa.ArraySpace:
         space = self._env.observation_space(env_params)

@@ -13,7 +13,6 @@ from reinstate.interop.torch.cell import (
     EpisodicLSTMCell,
     Gates,
     LSTMState,
-    require_shape,
     to_tensor,
 )
 from reinstate.interop.torch.memory import DND
@@ -79,7 +78,6 @@ class Agent(nn.Module):
         On the first step of an episode `last_action` is −1 and `last_reward` 0: there were none.
         `context` may be None for agents that do not see it, and `c_ep` where nothing came back.
         """
-        self._check(features, last_action, last_reward)
         if c_ep is None:
             c_ep = self.cell.weight.new_zeros(*last_action.shape, self.cell.hidden_size)
         if self.network.reinstated == "first-step":
@@ -88,17 +86,6 @@ class Agent(nn.Module):
         state, gates = self.cell(x, state, c_ep)
         out = self.head(state.h)
         return state, Decision(out[..., :-1], out[..., -1], gates)
-
-    def _check(self, features: Tensor, last_action: Tensor, last_reward: Tensor) -> None:
-        batch = tuple(last_action.shape)
-        require_shape("last_reward", last_reward, batch)
-        require_shape("features", features, (*batch, *features.shape[-1:]))
-        wrong = (last_action < -1) | (last_action >= self.num_actions)
-        if not torch.compiler.is_compiling() and wrong.any():
-            raise ValueError(
-                f"last_action is {last_action[wrong][0]}: actions are 0 to {self.num_actions - 1},"
-                " and −1 where there was none yet"
-            )
 
     def _inputs(
         self,
@@ -121,12 +108,6 @@ class Agent(nn.Module):
             x.append(context)
         if self.wiring.route == "input":
             x.append(c_ep if self.shrink is None else self.shrink(c_ep))
-        given, taken = sum(part.shape[-1] for part in x), self.cell.input_size
-        if given != taken:
-            raise ValueError(
-                f"features of size {features.shape[-1]} make {given} inputs of the cell, which"
-                f" takes {taken}: give what the agent's task shows, no more and no less"
-            )
         return torch.cat([part.to(self.cell.weight.dtype) for part in x], dim=-1)
 
 
