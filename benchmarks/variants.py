@@ -26,7 +26,7 @@ import tyro
 
 from measuring import made
 from reinstate import devices
-from reinstate.agent import LARGEST_STORED, Agent, Decision, Player
+from reinstate.agent import LARGEST_STORED, Agent
 from reinstate.analysis.exposures import reward_per_episode
 from reinstate.analysis.intervals import over_seeds
 from reinstate.cell import LSTMState
@@ -35,6 +35,7 @@ from reinstate.evaluation import Record, evaluate_in
 from reinstate.files import read_json, write_json
 from reinstate.learner import TrainState
 from reinstate.memory import Memory
+from reinstate.player import Decision, Player
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.progress import Reporter

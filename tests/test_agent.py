@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from jax import Array
 
-from reinstate.agent import AGENTS, Agent, Decision, Inputs, Network, Wiring, make_agent
+from reinstate.agent import AGENTS, Agent, Network, Wiring, make_agent
 from reinstate.cell import LSTMState
 from reinstate.errors import UserError
 from reinstate.memory import DND, Consolidating, Retrieval
 from reinstate.memory.recognition import Recognition, Recollection
+from reinstate.player import Decision, Inputs
 from reinstate.tasks.bandits import BarcodeBandits
 
 WORLD = BarcodeBandits(num_arms=3, barcode_length=6, trial_input=True)

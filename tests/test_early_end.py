@@ -8,10 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from reinstate.agent import Agent, Inputs, Network, make_agent
+from reinstate.agent import Agent, Network, make_agent
 from reinstate.evaluation import Evaluation, Record, evaluate
 from reinstate.learner import A2C, Learner, a2c_loss
 from reinstate.memory import DND
+from reinstate.player import Inputs
 from reinstate.rollout import Step, play, start_epoch
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits
 from reinstate.tasks.base import Observation

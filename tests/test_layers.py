@@ -12,7 +12,7 @@ SOURCE = Path(reinstate.__file__).parent
 
 # Rooms in the order in which data walks through them, the innermost first.
 ROOMS = """
-errors registry files draws processes tasks memory cell through_time agent
+errors registry files draws processes tasks memory cell through_time player agent
 rivals rollout recompute learner evaluation settings devices baselines analysis choices figures
 runs interop page sweeps cli __init__ __main__
 """.split()  # noqa: SIM905

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from reference.through_time import go_back
-from reinstate.agent import AGENTS, Inputs, Network
+from reinstate.agent import AGENTS, Network
 from reinstate.devices import over_seeds
 from reinstate.errors import UserError
 from reinstate.learner import A2C, EpochMetrics, Learner, TrainState, a2c_loss, returns
 from reinstate.memory import DND
+from reinstate.player import Inputs
 from reinstate.recompute import play_to_learn
 from reinstate.rollout import Step, play, start_lanes
 from reinstate.tasks.bandits import BarcodeBandits

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from jax import Array
 
-from reinstate.agent import Agent, Decision, Inputs, Network, Player, make_agent
+from reinstate.agent import Agent, Network, make_agent
 from reinstate.memory import DND, Consolidating, Contents, Found, Memory
 from reinstate.memory.recognition import Recognition
+from reinstate.player import Decision, Inputs, Player
 from reinstate.rollout import Episode, EpochState, Options, Step, play, start_epoch, start_lanes
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits

@@ -11,12 +11,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reinstate.agent import Decision, Inputs, Maker, Network, Player
+    from reinstate.agent import Maker, Network
     from reinstate.cell import EpisodicLSTMCell, Gates, LSTMState
     from reinstate.errors import UserError
     from reinstate.evaluation import Evaluation
     from reinstate.learner import A2C
     from reinstate.memory import DND, Memory, Retrieval
+    from reinstate.player import Decision, Inputs, Player
     from reinstate.processes import Bag, Urn
     from reinstate.registry import register
     from reinstate.runs.choice_fits import fit_choices
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
     from reinstate.settings import Settings
 
 _HOMES = {
-    "agent": ("Decision", "Inputs", "Maker", "Network", "Player"),
+    "agent": ("Maker", "Network"),
     "cell": ("EpisodicLSTMCell", "Gates", "LSTMState"),
     "errors": ("UserError",),
     "evaluation": ("Evaluation",),
     "runs.experiment": ("Experiment",),
     "learner": ("A2C",),
     "memory": ("DND", "Memory", "Retrieval"),
+    "player": ("Decision", "Inputs", "Player"),
     "processes": ("Bag", "Urn"),
     "registry": ("register",),
     "runs.choice_fits": ("fit_choices",),

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate.agent import Player
 from reinstate.errors import require_positive
 from reinstate.memory import Memory
+from reinstate.player import Player
 from reinstate.rollout import Options, Report, play, start_lanes
 from reinstate.tasks.base import World
 

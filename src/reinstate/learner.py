@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from reinstate.agent import Player
 from reinstate.errors import (
     UserError,
     require_choices,
@@ -24,6 +23,7 @@ from reinstate.errors import (
     require_within,
 )
 from reinstate.memory import Memory
+from reinstate.player import Player
 from reinstate.recompute import play_to_learn
 from reinstate.rollout import EpochState, Options, Step, start_lanes
 from reinstate.tasks.base import World

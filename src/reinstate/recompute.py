@@ -25,8 +25,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate.agent import Again, Player
 from reinstate.memory import Memory
+from reinstate.player import Again, Player
 from reinstate.rollout import PAPER, Episode, EpochState, Options, Seen, play
 from reinstate.tasks.base import World
 

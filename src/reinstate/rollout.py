@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate import draws
-from reinstate.agent import Decision, Inputs, Player
 from reinstate.memory import Memory
+from reinstate.player import Decision, Inputs, Player
 from reinstate.tasks.base import World
 
 

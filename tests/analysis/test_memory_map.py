@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reinstate.agent import Decision, Inputs, Player
 from reinstate.analysis.memory_map import (
     Logged,
     MemoryMap,
@@ -24,6 +23,7 @@ from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation, evaluate_in
 from reinstate.figures.memory_map import draw
 from reinstate.memory import DND
+from reinstate.player import Decision, Inputs, Player
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.compositional import CompositionalBandits
 from reinstate.tasks.water_maze import WaterMaze

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import studies
-from reinstate.agent import Agent, Decision, Network, Player, make_agent
+from reinstate.agent import Agent, Network, make_agent
 from reinstate.analysis.states import BEYOND, evaluate_watched, stored_scores
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
 from reinstate.memory import DND
+from reinstate.player import Decision, Player
 from reinstate.runs.evaluator import Evaluator
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS

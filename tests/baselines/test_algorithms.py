@@ -4,7 +4,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reinstate.agent import Inputs
 from reinstate.analysis.exposures import by_exposure, reward_by_epoch
 from reinstate.baselines.algorithms import (
     INDEX_ALGORITHMS,
@@ -19,6 +18,7 @@ from reinstate.baselines.bandits import own_memory
 from reinstate.errors import TooLarge
 from reinstate.evaluation import Evaluation, Record
 from reinstate.memory import DND
+from reinstate.player import Inputs
 from reinstate.tasks.bandits import BarcodeBandits
 
 EXPOSURES, EPOCHS, SEEDS = 3, 120, 2

@@ -14,9 +14,10 @@ torch = pytest.importorskip("torch")
 import against_pytorch  # noqa: E402
 from cases import Case, training  # noqa: E402
 from pytorch import Memory, Played, Rival, a2c_loss, draw_epoch  # noqa: E402
-from reinstate.agent import Inputs, make_agent  # noqa: E402
+from reinstate.agent import make_agent  # noqa: E402
 from reinstate.learner import a2c_loss as our_loss  # noqa: E402
 from reinstate.memory import DND  # noqa: E402
+from reinstate.player import Inputs  # noqa: E402
 from reinstate.rollout import Step  # noqa: E402
 from reinstate_paper.barcode_bandits import QUICK  # noqa: E402
 from tiny import TINY  # noqa: E402

@@ -17,8 +17,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import reinstate.interop.torch as ours  # noqa: E402
-from reinstate.agent import Inputs, Network, make_agent  # noqa: E402
+from reinstate.agent import Network, make_agent  # noqa: E402
 from reinstate.errors import UserError  # noqa: E402
+from reinstate.player import Inputs  # noqa: E402
 from reinstate.runs.notebook import load  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
 from tiny import trained_run  # noqa: E402

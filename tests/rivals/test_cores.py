@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from jax import Array
 
-from reinstate.agent import AGENTS, Inputs, Network
+from reinstate.agent import AGENTS, Network
 from reinstate.memory import DND
+from reinstate.player import Inputs
 from reinstate.rivals import EQUAL, MEDIUM, RIVALS, WIDE
 from reinstate.rivals.base import Rival, epoch_steps, in_blocks, num_weights
 from reinstate.rivals.deltanet import CHUNK, inverse, solve

@@ -7,12 +7,13 @@ import jax
 import numpy as np
 from jax import Array
 
-from reinstate.agent import Agent, Decision, Player
+from reinstate.agent import Agent
 from reinstate.analysis.intervals import ends_of, over_seeds
 from reinstate.analysis.memory_map import EXPOSURES
 from reinstate.cell import LSTMState
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
+from reinstate.player import Decision, Player
 
 STAGES = ("cue", "second stage", "outcome")
 

@@ -13,10 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from reinstate.agent import Player
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation
 from reinstate.memory import Found, Memory
+from reinstate.player import Player
 from reinstate.rollout import Options, play, start_epoch
 from reinstate.tasks.base import RecurringWorld
 

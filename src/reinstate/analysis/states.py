@@ -10,11 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from reinstate.agent import LARGEST_STORED, Agent, Decision
+from reinstate.agent import LARGEST_STORED, Agent
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import StoredScores
 from reinstate.cell import LSTMState
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
+from reinstate.player import Decision
 
 BEYOND = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5, LARGEST_STORED)  # the last: at the clip
 _NAMES = tuple(f"stored beyond {size:g}" for size in BEYOND)

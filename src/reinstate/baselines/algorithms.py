@@ -16,12 +16,12 @@ import numpy as np
 import scipy
 from jax import Array
 
-from reinstate.agent import Decision, Inputs, Player
 from reinstate.baselines import gittins
 from reinstate.devices import over_seeds
 from reinstate.errors import TooLarge
 from reinstate.evaluation import Evaluation, Record, evaluate
 from reinstate.memory import DND, Memory
+from reinstate.player import Decision, Inputs, Player
 from reinstate.tasks.bandits import BarcodeBandits
 
 INDEX_ALGORITHMS = ("random", "greedy", "ucb1", "gittins", "gittins-finite")

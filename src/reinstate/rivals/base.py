@@ -15,8 +15,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate.agent import AGENTS, Again, Decision, Inputs, Maker, Network, Player
+from reinstate.agent import AGENTS, Maker, Network
 from reinstate.errors import require_not_negative, require_positive
+from reinstate.player import Again, Decision, Inputs, Player
 from reinstate.tasks.base import World
 
 
