@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from reinstate.analysis.memory_map import (
-    Logged,
     MemoryMap,
     Panel,
     Stored,
@@ -53,7 +52,6 @@ class Forgetful(Counter):
 ONE = BarcodeBandits(
     num_arms=2, pulls=3, num_contexts=1, repeats=4, barcode_length=4, mapping="independent"
 )
-KEYS = (([1.0, 0.0], 1.0), ([0.0, 1.0], 2.0), ([1.0, 1.0], 3.0))
 TWO_EPOCHS = Evaluation(epochs=2, seed=5)
 
 
@@ -66,19 +64,6 @@ def test_every_state_that_was_stored_is_there() -> None:
     record = jax.jit(lambda seed: evaluate_in(condition, player, TWO_EPOCHS, seed))(3)
     np.testing.assert_array_equal(found.exposure, record.exposure)
     np.testing.assert_array_equal(found.label, record.trace.good_arm[..., 0])
-
-
-def test_a_memory_that_is_logged_is_the_memory() -> None:
-    """What is read is not forgotten next: a read changes the contents too."""
-    plain = DND(capacity=2)
-    logged: Any = Logged(plain, writes=3)
-    held: Any = [plain.empty(2, 1), logged.empty(2, 1)]
-    a, b, c = ((jnp.array(key), jnp.array([value])) for key, value in KEYS)
-    for n, memory in enumerate((plain, logged)):
-        held[n] = memory.write(memory.write(held[n], *a), *b)
-        held[n] = memory.write(memory.read(held[n], a[0])[1], *c)
-    jax.tree.map(np.testing.assert_array_equal, held[0], held[1].memory)
-    assert held[1].values.ravel().tolist() == [1, 2, 3]
 
 
 SMALL_MAZE: Any = {"height": 3, "width": 4, "steps": 2, "num_contexts": 12, "repeats": 1}

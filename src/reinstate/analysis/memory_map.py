@@ -5,8 +5,7 @@ those of different arms apart; the more exposures a state has seen, the clearer.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import jax
 import jax.numpy as jnp
@@ -14,10 +13,9 @@ import numpy as np
 from jax import Array
 
 from reinstate.errors import UserError
-from reinstate.evaluation import Condition, Evaluation
-from reinstate.memory import Found, Memory
-from reinstate.player import Player
-from reinstate.rollout import Options, play, start_epoch
+from reinstate.evaluation import Condition, Evaluation, evaluate_in
+from reinstate.memory import Memory
+from reinstate.player import Decision, Player
 from reinstate.tasks.base import RecurringWorld
 
 EXPOSURES = (1, 2, 3, 10)  # after which states are shown
@@ -74,38 +72,17 @@ class MemoryMap(NamedTuple):
     labels: str  # what tells states apart
 
 
-class Log(NamedTuple):
-    """What a memory holds, and all that it was given."""
+class _Caught(Memory):
+    """Stands in for a memory: what is written is returned, and nothing is kept."""
 
-    memory: Any
-    values: Array  # (writes, value_size) in the order in which they were written
-    writes: Array  # () so far
+    def empty(self, key_size: int, value_size: int) -> None:
+        return None
 
+    def write(self, contents: Any, key: Array, value: Array) -> Any:
+        return value
 
-@dataclass(frozen=True)
-class Logged(Memory):
-    """A memory that also keeps everything it was ever given."""
-
-    memory: Memory
-    writes: int  # that it will be given
-
-    def fitted(self, writes: int) -> Self:
-        return replace(self, memory=self.memory.fitted(writes))
-
-    def empty(self, key_size: int, value_size: int) -> Log:
-        log = jnp.zeros((self.writes, value_size)), jnp.zeros((), jnp.int32)
-        return Log(self.memory.empty(key_size, value_size), *log)
-
-    def write(self, contents: Log, key: Array, value: Array) -> Log:
-        return Log(
-            self.memory.write(contents.memory, key, value),
-            contents.values.at[contents.writes].set(value),
-            contents.writes + 1,
-        )
-
-    def read(self, contents: Log, query: Array) -> tuple[Found, Log]:
-        found, after = self.memory.read(contents.memory, query)
-        return found, contents._replace(memory=after)
+    def read(self, contents: Any, query: Array) -> Any:
+        raise NotImplementedError
 
 
 def stored_states(
@@ -116,34 +93,29 @@ def stored_states(
     States are told apart by what they have to say of their context: its good arm or its goal, where
     the world's trace has one. Else by the context, in a single epoch: the next one has others.
     """
-    world, memory, recall = condition
     if not player.remembers:
         raise UserError("a memory map is of stored states, and an agent without memory has none")
-    writes, options = world.writes_per_episode, Options(recall=recall)
-    logged = Logged(memory, world.episodes_per_epoch * writes)
+    nowhere = jnp.zeros(condition.world.context_size)
 
-    @jax.jit
-    @jax.vmap
-    def play_epoch(task_key: Array, play_key: Array) -> Any:
-        tasks: Any = world.sample_epoch(task_key)
-        start = start_epoch(world, player, logged)
-        after, (steps, *_) = play(world, player, logged, start, tasks, play_key, options)
-        states = after.memory.values[::writes]  # an episode stores the same one under all its keys
-        return states, tasks.exposure, tasks.context_id, steps.trace
+    def stored(state: Any, decision: Decision) -> dict[str, Array]:
+        value = player.write(_Caught(), None, nowhere, state)
+        return {str(unit): each for unit, each in enumerate(value)}
 
-    key = jax.random.fold_in(jax.random.key(settings.seed), seed)
-    keys = [jax.random.split(each, settings.epochs) for each in jax.random.split(key)]
-    traced = jax.eval_shape(play_epoch, *keys)[-1]
+    played = jax.jit(lambda seed: evaluate_in(condition, player, settings, seed, stored))
+    traced = jax.eval_shape(played, jnp.asarray(seed)).trace
     told = next((name for name in TOLD if hasattr(traced, name)), None)
-    if not (told or isinstance(world, RecurringWorld)):
+    if not (told or isinstance(condition.world, RecurringWorld)):
         raise UserError(
             "a memory map needs a good arm for every context, or contexts that each are stored"
-            f" once per exposure: {type(world).__name__} has neither"
+            f" once per exposure: {type(condition.world).__name__} has neither"
         )
-    state, exposure, context, trace = jax.tree.map(np.asarray, play_epoch(*keys))
+    record = jax.tree.map(np.asarray, played(jnp.asarray(seed)))
+    # An episode's outcome is the step whose state is stored.
+    state = np.stack([record.outcome[str(unit)] for unit in range(len(record.outcome))], axis=-1)
+    exposure, context = record.exposure, record.context_id
     every = context + (context.max() + 1) * np.arange(len(context))[:, None]
     if told:
-        return Stored(state, exposure, getattr(trace, told)[..., 0], TOLD[told], every)
+        return Stored(state, exposure, getattr(record.trace, told)[..., 0], TOLD[told], every)
     shown = slice(1), context[0] < MOST_CONTEXTS
     return Stored(state[shown], exposure[shown], context[shown], "context", every[shown])
 
