@@ -1,6 +1,5 @@
 """The page in a browser that nobody watches: it opens, logs no error, and its charts answer."""
 
-import json
 import os
 import re
 from pathlib import Path
@@ -36,32 +35,62 @@ def shown(browser: Browser, address: str) -> Page:
     return page
 
 
-def test_charts_answer_to_pointer_keys_and_buttons(browser: Browser, address: str) -> None:
-    page = Page(browser)
-    page.open(f"{address}#selftest")
-    assert page.log == []
-    told: list[dict[str, Any]] = json.loads(page.value("selftest.textContent"))
-    found = {each["id"]: each for each in told}
-    count = "document.querySelectorAll('figure.{}').length"
-    kinds = [page.value(count.format(kind)) for kind in ("chart", "replay")]
-    assert len(found) == sum(kinds) and kinds[0] > 8 and min(kinds) > 0
-    assert all(each["works"] for each in found.values()), found
+TRY = """[...document.querySelectorAll("figure.chart")].map((figure) => {
+  const [plot, entry] = [figure.querySelector(".plot"), figure.querySelector(".legend button")];
+  const tip = plot.querySelector(".tip");
+  const press = (key) => {
+    plot.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    return [...tip.children].map((line) => line.textContent);
+  };
+  const box = plot.getBoundingClientRect();
+  const middle = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 };
+  plot.dispatchEvent(new PointerEvent("pointermove", { ...middle, bubbles: true }));
+  const hovered = tip.textContent;
+  const [first, last] = [press("Home"), press("End")];
+  const marks = plot.querySelectorAll(".cursor").length === last.length - 2;
+  const left = press("Escape").length === 0;
+  const shown = () => getComputedStyle(figure.querySelector('[data-series="0"].series')).display;
+  const displays = [shown(), (entry.click(), shown()), (entry.click(), shown())];
+  return { id: figure.id, hovered, first, last, marks, left, displays };
+})"""
+MOVE = """(() => {
+  const figure = document.querySelector("figure.replay");
+  const [toggle, slider] = [figure.querySelector("button"), figure.querySelector("input")];
+  if (toggle.textContent === "Play") toggle.click();
+  toggle.click();
+  const stands = (value) => {
+    slider.value = String(value);
+    slider.dispatchEvent(new Event("input"));
+    return getComputedStyle(figure.querySelector(".moving.agent")).transform;
+  };
+  const places = [0, Number(slider.max) / 2, 0].map(stands);
+  return { places, said: figure.querySelector("output").textContent, word: toggle.textContent };
+})()"""
+
+
+def test_charts_answer_to_pointer_keys_and_buttons(shown: Page) -> None:
+    assert shown.log == []
+    told: list[dict[str, Any]] = shown.value(TRY)
+    assert len(told) > 8
+    for each in told:
+        assert each["hovered"] and each["first"] and each["marks"] and each["left"], each["id"]
+        assert each["displays"][0] == each["displays"][2] != each["displays"][1] == "none"
     # One tip for all series: where, what, then a line for each, in the order of height.
     results = read_json(RESULTS / "barcode-bandits/results.json")
-    where, what, *lines = found["barcode-bandits-chart-2"]["first"].split("\n")
+    found = {each["id"]: each for each in told}
+    where, what, *lines = found["barcode-bandits-chart-2"]["first"]
     assert (where, what) == ("exposure to the context: 1", "regret per episode")
     for name, agent in results["agents"].items():
         regret = agent["by_exposure"]["regret"]
-        said = with_bounds(regret["mean"][0], regret["ci95"][0])
-        assert f"{LABELS[name]}: {said}" in lines
+        assert f"{LABELS[name]}: {with_bounds(regret['mean'][0], regret['ci95'][0])}" in lines
     assert len(lines) == len(results["agents"]) + 3  # and three algorithms
-    assert found["replay-water-maze-1"]["said"].endswith(" of 16")
 
 
-def test_without_a_wish_it_does_not_test_itself(shown: Page) -> None:
-    assert shown.log == [] and shown.value("document.getElementById('selftest')") is None
-    pressed = shown.value("document.querySelectorAll('[aria-pressed=true]').length")
-    assert pressed > 20  # legends became buttons
+def test_a_replay_is_moved_by_hand(shown: Page) -> None:
+    told = shown.value(MOVE)
+    start, middle, again = told["places"]
+    assert start == again != middle and told["word"] == "Play"
+    assert told["said"].endswith(" of 16")
 
 
 def test_an_error_would_be_noticed(browser: Browser, tmp_path: Path) -> None:

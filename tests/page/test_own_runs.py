@@ -93,7 +93,7 @@ def test_runs_and_results_share_a_page(tmp_path: Path) -> None:
     )
     sections = [s.attributes["id"] for s in page.all("section")]
     ours = ["barcode-bandits", "barcode-bandits-2", "two-step"]
-    assert sections == ["overview", "claims", *ours, "play"]
+    assert sections == ["overview", "claims", *ours]
     heading = page.one("h2", id="barcode-bandits-2-heading").text
     assert heading.endswith("(barcode-bandits)")
 

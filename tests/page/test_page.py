@@ -192,7 +192,7 @@ def test_larger_mazes_get_sections_of_their_own() -> None:
     paths = [RESULTS / "water-maze", *sorted((RESULTS / "water-maze/larger").glob("*.json"))]
     page = read(page_of(load(paths)))
     headings = [h.text.partition("(")[2] for h in page.one("main").all("h2")]
-    assert headings == ["", "", "", "6x6)", "8x8)", ""]  # the last has the game
+    assert headings == ["", "", "", "6x6)", "8x8)"]
     steps = page.one("figure", id="water-maze-2-chart-2")
     first, second = [tr.all("td")[-1].text for tr in steps.all("tr") if "data-x" in tr.attributes][
         :2

@@ -223,54 +223,8 @@
     watch();
   }
 
-  // The address …#selftest makes the page try itself, for a browser that nobody watches.
-  function tryChart(figure) {
-    const plot = figure.querySelector(".plot");
-    const tip = plot.querySelector(".tip");
-    const marks = () => plot.querySelectorAll(".cursor").length;
-    const box = plot.getBoundingClientRect();
-    const middle = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 };
-    plot.dispatchEvent(new PointerEvent("pointermove", { ...middle, bubbles: true }));
-    const hovered = tip.textContent;
-    const told = tip.querySelectorAll("div").length === marks();
-    plot.dispatchEvent(new PointerEvent("pointerleave"));
-    const left = tip.textContent === "" && marks() === 0;
-    const press = (key) => {
-      plot.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
-      return [...tip.children].map((line) => line.textContent).join("\n");
-    };
-    const [first, last] = [press("Home"), press("End")];
-    press("Escape");
-    const [entry, group] = [figure.querySelector(".legend button"), figure.querySelector(".series")];
-    entry.click();
-    const hidden = getComputedStyle(group).display === "none";
-    entry.click();
-    const back = getComputedStyle(group).display !== "none";
-    const works = Boolean(hovered && told && left && first && last && hidden && back);
-    return { id: figure.id, works, hovered, first, last };
-  }
-
-  function tryReplay(figure) {
-    const [toggle, slider] = [figure.querySelector(".controls button"), figure.querySelector(".controls input")];
-    const agent = figure.querySelector(".moving.agent");
-    const stands = () => getComputedStyle(agent).transform;
-    if (toggle.textContent === "Play") toggle.click();
-    toggle.click();
-    const paused = agent.getAnimations()[0].playState === "paused" && toggle.textContent === "Play";
-    const scrub = (value) => {
-      slider.value = String(value);
-      slider.dispatchEvent(new Event("input"));
-      return stands();
-    };
-    const [start, end] = [scrub(0), scrub(Number(slider.max) / 2)];
-    const said = figure.querySelector("output").textContent;
-    return { id: figure.id, works: paused && start !== end && scrub(0) === start, said };
-  }
-
-  const charts = [...document.querySelectorAll("figure.chart")];
-  const replays = [...document.querySelectorAll("figure.replay")];
-  charts.forEach(enliven);
-  replays.forEach(direct);
+  document.querySelectorAll("figure.chart").forEach(enliven);
+  document.querySelectorAll("figure.replay").forEach(direct);
   addEventListener("beforeprint", () => {
     for (const details of document.querySelectorAll("details.printed:not([open])")) {
       details.open = true;
@@ -283,9 +237,4 @@
       delete details.dataset.printing;
     }
   });
-  if (location.hash === "#selftest") {
-    const report = element("pre", "", document.body);
-    report.id = "selftest";
-    report.textContent = JSON.stringify([...charts.map(tryChart), ...replays.map(tryReplay)]);
-  }
 })();

@@ -14,7 +14,6 @@ from reinstate.figures.page.charts import figure, map_figure, style_of, ways_fig
 from reinstate.figures.page.documents import Document, load
 from reinstate.figures.page.frame import framed, part, require_report
 from reinstate.figures.page.overview import by_size, cards, worth
-from reinstate.figures.page.play import play_script, play_section, play_style
 from reinstate.figures.page.scores import notes, origins, scores
 from reinstate.figures.page.verdicts import Names, claims
 from reinstate.figures.style import shown_agents
@@ -76,10 +75,6 @@ def page_of(documents: Sequence[Document]) -> str:
     links += names
     sections += [section(*each) for each in zip(documents, names, drawn, strict=True)]
     script, style = part("page.js"), part("page.css") + style_of(_colours(documents, charts))
-    if games := play_section({document.experiment.name for document in documents}):
-        links.append(("play", "Play"))
-        sections.append(games)
-        script, style = script + play_script(), style + play_style()
     body = Template(part("page.html")).substitute(
         title=TITLE,
         intro=INTRO,

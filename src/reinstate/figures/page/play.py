@@ -1,16 +1,15 @@
-"""An agent to play against: shipped weights, and plain JavaScript that runs them in the page.
+"""A page to play against an agent: shipped weights, and plain JavaScript that runs them in it.
 
 play/play.js      agent, memory, worlds: pure functions, equal to ours in JAX
 play/boards.js    how both worlds, memories and gates are drawn
 play/play-ui.js   turns, buttons, keys, scores, what is said to screen readers
 play/play.css     over page.css
-play/game.html    one game; play/alone.html is the page of `reinstate play`
+play/alone.html   the page; play/game.html is one game of it
 """
 
 import base64
 import json
 import re
-from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -20,7 +19,7 @@ import numpy as np
 
 from reinstate.baselines.bandits import own_memory
 from reinstate.baselines.water_maze import water_maze_optimum
-from reinstate.figures.markup import Markup, escaped, tag
+from reinstate.figures.markup import escaped
 from reinstate.figures.page.frame import framed, part, require_page
 from reinstate.files import read_arrays, write_atomically
 from reinstate.runs.run import SHIPPED, Run, open_run
@@ -70,32 +69,6 @@ GAMES = {
 }
 
 
-def play_section(experiments: Collection[str], level: int = 2) -> Markup:
-    """Make a section with the games among these experiments; nothing if there are none.
-
-    Its heading is of this level. The page has to have `play_style()` in its style, and
-    `play_script()` among the scripts that its policy allows.
-    """
-    shown = [name for name in GAMES if name in experiments]
-    if not shown:
-        return Markup()
-    return tag(
-        "section",
-        tag(f"h{level}", TITLE, id="play-heading"),
-        tag("p", INTRO),
-        *(_game(name, level + 1) for name in shown),
-        class_="play",
-        id="play",
-        aria_labelledby="play-heading",
-    )
-
-
-@cache
-def play_style() -> str:
-    """Return the style of the games, over page.css."""
-    return _LEFT_OUT.sub("", part("play/play.css"))
-
-
 @cache
 def play_script() -> str:
     """Return the script that runs the games."""
@@ -104,9 +77,11 @@ def play_script() -> str:
 
 
 def play_page() -> str:
-    """Make a page of the games alone."""
-    body = Template(part("play/alone.html")).substitute(main=play_section(GAMES, level=1))
-    return framed("play", TITLE, part("page.css") + play_style(), play_script(), body)
+    """Make a page of the games."""
+    games = "\n".join(map(_game, GAMES))
+    body = Template(part("play/alone.html")).substitute(title=TITLE, intro=INTRO, games=games)
+    style = _LEFT_OUT.sub("", part("play/play.css"))
+    return framed("play", TITLE, part("page.css") + style, play_script(), body)
 
 
 def write_play(out: Path) -> int:
@@ -118,12 +93,11 @@ def write_play(out: Path) -> int:
 
 
 @cache
-def _game(experiment: str, level: int) -> Markup:
+def _game(experiment: str) -> str:
     data = {**game_of(experiment), "agent": agent_of(experiment), "best": best_of(experiment)}
     parts = {"name": experiment, "given": escaped(json.dumps(data, separators=(",", ":")))}
-    parts |= {"level": f"h{level}", "lower": f"h{level + 1}"}
     parts |= {name: escaped(text) for name, text in GAMES[experiment]._asdict().items()}
-    return Markup(Template(part("play/game.html")).substitute(parts))
+    return Template(part("play/game.html")).substitute(parts)
 
 
 def agent_of(experiment: str) -> dict[str, Any]:
