@@ -1,46 +1,60 @@
-"""Every reader of files that may be anybody's: what it reads, and how it is called.
+"""Every reader of files that may be anybody's: the files it starts from, and how it is called.
 
 Most are verbs of the command, from the parsed line to the last word printed, with the stand-ins of
-`stubbed` for what is slow; the others are functions behind them. Each is called in a folder with
-the files of a seed (see `seeds`), of which one or two are damaged.
+`stubbed` for what is slow; the others are functions behind them. Files are made by the program
+itself, small, the same every time.
 """
 
+import gzip
 import importlib
-import sys
+import os
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from functools import cache, partial
-from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
+import jax
+import numpy as np
+
 import stubbed
-from reinstate import registry
+from omniglot.tiny_archives import drawing_files, pack
+from reinstate.cell import EpisodicLSTMCell
 from reinstate.choices.tables import read_choices
-from reinstate.cli import parse
-from reinstate.cli.list import List
-from reinstate.interop.exchange import load_cell
+from reinstate.cli import main, parse
+from reinstate.files import read_json, write_json
+from reinstate.interop.exchange import load_cell, save_cell
 from reinstate.learner import Learner
-from reinstate.runs import sinks
-from reinstate.runs.choice_fits import FittedChoices, fit_beside, read_design
+from reinstate.runs.choice_fits import (
+    FittedChoices,
+    fit_beside,
+    fit_choices,
+    read_design,
+    write_example,
+)
 from reinstate.runs.evaluator import Evaluator
+from reinstate.runs.experiment import find_experiment
 from reinstate.runs.run import Run, open_run
-from reinstate.tasks.drawings import load_embeddings
+from reinstate.tasks.drawings import load_embeddings, save_embeddings
+from reinstate_paper import EXPERIMENTS
 from reinstate_paper.omniglot import images
-from reinstate_paper.omniglot.embedder import load_embedder
-from tiny import SILENT
+from reinstate_paper.omniglot.embedder import (
+    Convolutions,
+    Embedder,
+    load_embedder,
+    save_embedder,
+)
 
 RESULTS = Path(__file__).parents[1] / "results"
+RESUMED = "train small --checkpoint-every 1 --out run --resume"
 
 
 class Reader(NamedTuple):
     """One way to read files."""
 
     seed: str  # the files it starts from
-    damaged: tuple[str, ...]  # patterns of those that are damaged
+    damaged: str  # a pattern of those that are damaged
     read: Callable[[], Any]
-    writes: tuple[str, ...] = ()  # files and folders that it may change
-    share: int = 4  # of the cases
 
 
 def install() -> None:
@@ -50,34 +64,87 @@ def install() -> None:
         if name != "make_learner":
             setattr(owner, name, stand_in)
 
+    jax.config.update("jax_enable_compilation_cache", False)  # whose files are no reader's
+    for name in EXPERIMENTS:
+        find_experiment(name)  # before other packages' are out of sight
     stubbed.install(put)
-    for place, stand_in in STAND_INS.items():
-        module, _, name = place.partition(":")
-        owner: Any = importlib.import_module(module)
-        for part in name.split(".")[:-1]:
-            owner = getattr(owner, part)
-        setattr(owner, name.rpartition(".")[2], stand_in)
+    watch: Any = importlib.import_module("reinstate.cli.watch")
+    watch.Watch._episodes = lambda *what: []
+    watch.Watch.show = lambda *what: None
     Learner.agent = lambda *what: None  # type: ignore[method-assign]
-    sys.modules["wandb"] = _wandb()
 
 
-def nothing(*what: Any, **how: Any) -> None:
-    """Stand in for what is of no interest here."""
+def make(folder: Path) -> None:
+    """Make the files of all seeds, each in a folder of its name."""
+    for name, fill in SEEDS.items():
+        (folder / name).mkdir(parents=True)
+        with chdir(folder / name):
+            fill()
 
 
-STAND_INS: Mapping[str, Any] = {
-    "reinstate.cli.watch:Watch._episodes": lambda *what: [],
-    "reinstate.cli.watch:Watch.show": nothing,
+def _command(line: str) -> None:
+    assert main(line.split()) == 0, line
+
+
+def _run() -> None:
+    _command(RESUMED.replace(" --resume", ""))
+    _command("evaluate run")
+
+
+def _short(value: Any) -> Any:
+    """Cut every list to its first entries."""
+    if isinstance(value, dict):
+        return {name: _short(each) for name, each in value.items()}
+    return [_short(each) for each in value[:3]] if isinstance(value, list) else value
+
+
+def _recorded() -> None:
+    for name in EXPERIMENTS:
+        Path(name).mkdir()
+        write_json(Path(name, "results.json"), _short(read_json(RESULTS / name / "results.json")))
+
+
+def _arrays() -> None:
+    key = jax.random.key(0)
+    save_embedder(Path("embedder.safetensors"), Embedder(Convolutions(channels=(2, 4)), key=key))
+    save_embeddings(Path("embeddings.safetensors"), np.ones((3, 2, 4), np.float32))
+    save_cell("cell.safetensors", EpisodicLSTMCell(3, 2, episodic=True, key=key))
+
+
+def _tables() -> None:
+    write_example("whole.csv")
+    text = "".join(Path("whole.csv").read_text().splitlines(keepends=True)[:60])
+    os.remove("whole.csv")
+    Path("choices.csv").write_text(text)
+    Path("choices.tsv").write_text(text.replace(",", "\t"))
+    Path("choices.csv.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+    arrow, parquet = map(importlib.import_module, ("pyarrow.csv", "pyarrow.parquet"))
+    parquet.write_table(arrow.read_csv("choices.csv"), "choices.parquet")
+
+
+def _fit() -> None:
+    _tables()
+    fit_choices(Path("choices.csv"), compare=True).save("fit")
+
+
+def _archive() -> None:
+    """Pack a small archive; what it holds is taken for the public content from now on."""
+    files, known = dict([*drawing_files().items()][:20]), images.ARCHIVES["background"]
+    images.ARCHIVES["background"] = known._replace(sha256=images.content_sha256(files))
+    pack(Path("images_background.zip"), files)
+
+
+SEEDS: Mapping[str, Callable[[], None]] = {
+    "run": _run,
+    "reproduction": partial(_command, stubbed.LINES["reproduce"]),
+    "results": _recorded,
+    "arrays": _arrays,
+    "tables": _tables,
+    "fit": _fit,
+    "archive": _archive,
+    "search": partial(_command, stubbed.LINES["tune"]),
+    "embedder": partial(_command, stubbed.LINES["pretrain"]),
 }
-
-
-def _wandb() -> Any:
-    """Stand in for Weights & Biases, which would reach for the network."""
-    module: Any = ModuleType("wandb")
-    module.__spec__ = ModuleSpec("wandb", None)
-    module.Settings = nothing
-    module.init = lambda **how: SimpleNamespace(log=nothing, finish=nothing)
-    return module
 
 
 @cache
@@ -85,14 +152,10 @@ def _options(line: str) -> Any:
     return parse(line.split())
 
 
-def verb(line: str) -> Callable[[], Any]:
-    """Return a call of a verb, as the command does it after parsing."""
-
-    def call() -> None:
-        options = _options(line)
-        options.show(options.do(f"reinstate {line}"))
-
-    return call
+def _verb(line: str) -> None:
+    """Call a verb as the command does after parsing."""
+    options = _options(line)
+    options.show(options.do(f"reinstate {line}"))
 
 
 def _load() -> None:
@@ -104,7 +167,7 @@ def _load() -> None:
         evaluator.load(run, file)
 
 
-def _fit() -> None:
+def _read_fit() -> None:
     """Read a fit as one beside another, draw it, print it, and take its design."""
     found = fit_beside(Path("fit"), "one-back", {})
     found.put_beside("again", FittedChoices(found.document))
@@ -113,114 +176,39 @@ def _fit() -> None:
     read_design(Path("fit"))
 
 
-def _drawings() -> None:
-    images.load_drawings("background", Path("archives"))
-    images.load_one_shot_runs(Path("archives"))
-
-
-_entry_points = registry.entry_points_of_others  # before a stand-in takes its place
-
-
-def _list() -> None:
-    """List what packages in a folder add."""
-    modules: list[Any] = [registry, importlib.import_module("reinstate.cli.list")]
-    path, known = sys.path, {kind: dict(names) for kind, names in registry._registered.items()}
-    before = [module.entry_points_of_others for module in modules]
-    try:
-        sys.path = [str(Path("packages").resolve())]
-        for module in modules:
-            module.entry_points_of_others = _entry_points
-        options = List()
-        options.show(options.do("reinstate list"))
-    finally:
-        sys.path = path
-        registry._registered.update(known)
-        for module, plain in zip(modules, before, strict=True):
-            module.entry_points_of_others = plain
-
-
-def _sink() -> None:
-    sinks.Sinks(["wandb"], Run(Path("run")), "label", 0, SILENT).close()
-
-
-RUN, OUT = ("run/**/*",), ("out",)
-RESUMED = "train small --checkpoint-every 1 --out run --resume"
-TABLES = ("choices.csv", "choices.tsv", "choices.csv.gz", "choices.parquet")
-
-RUNS = {
-    "evaluate": Reader("run", RUN, verb("evaluate run"), ("run/evaluation.json",), 6),
-    "watch": Reader("run", RUN, verb("watch small run"), share=3),
-    "load a run": Reader("run", RUN, _load, share=10),
-    "report of a run": Reader("run", RUN, verb("report run"), ("report.html",), 8),
-    "train --resume": Reader("run", RUN, verb(RESUMED), ("run",)),
-    "wandb-id": Reader(
-        "run", ("run/wandb-id.json", "run/config.json"), _sink, ("run/wandb-id.json",), 2
-    ),
-    "reproduce --resume": Reader(
-        "reproduction",
-        ("out/*.json", "out/*/*.json*"),
-        verb("reproduce small --out out --resume"),
-        OUT,
-        3,
-    ),
-    "reproduce all": Reader(
-        "paper",
-        ("out/*.json", "out/*.html", "out/*/*.json"),
-        verb("reproduce all --experiments one twin --out out"),
-        OUT,
-        3,
-    ),
-    "tune": Reader("search", ("out/search.json",), verb(stubbed.LINES["tune"]), OUT),
-    "pretrain --resume": Reader(
-        "embedder",
-        ("out/*.json*", "out/checkpoints/*"),
-        verb(f"{stubbed.LINES['pretrain']} --resume"),
-        OUT,
-    ),
-}
-FILES = {
-    "embedder": Reader(
-        "arrays", ("embedder.*",), lambda: load_embedder(Path("embedder.safetensors"))
-    ),
-    "embeddings": Reader(
-        "arrays", ("embeddings.*",), lambda: load_embeddings(Path("embeddings.safetensors"))
-    ),
-    "cell": Reader("arrays", ("cell.*",), lambda: load_cell("cell.safetensors")),
-    "zip": Reader("archives", ("archives/*.zip",), _drawings, (), 6),
-    "list": Reader("packages", ("packages/*/*",), _list, share=2),
-    **{
-        f"table {path.partition('.')[2]}": Reader(
-            "tables", (path,), partial(read_choices, Path(path)), share=10
-        )
-        for path in TABLES
-    },
-    "table, skipping": Reader(
-        "tables", TABLES[:1], partial(read_choices, Path("choices.csv"), skip_bad=True)
-    ),
-    "fit": Reader("fit", ("fit/fit.json",), _fit, OUT, 8),
-    "fit-choices": Reader(
-        "tables", TABLES[:1], verb("fit-choices choices.csv --skip-bad --out out"), OUT, 2
-    ),
-}
-
-
-def _of_results(name: str) -> dict[str, Reader]:
-    """Return the readers of an experiment's recorded results."""
-    place = (f"{name}/results.json",)
-    return {
-        f"report {name}": Reader("results", place, verb(f"report {name}"), ("report.html",)),
-        f"together {name}": Reader(
-            "results", place, verb(f"report {name} other-{name}"), ("report.html",), 2
-        ),
-    }
+def _verbs(lines: Mapping[str, tuple[str, str]]) -> dict[str, Reader]:
+    return {line: Reader(*files, partial(_verb, line)) for line, files in lines.items()}
 
 
 READERS: Mapping[str, Reader] = {
-    **RUNS,
-    **FILES,
-    **_of_results("barcode"),
-    **_of_results("omniglot"),
-    **_of_results("compositional"),
-    **_of_results("maze"),
-    **_of_results("two-step"),
+    **_verbs(
+        {
+            "evaluate run": ("run", "run/**/*"),
+            "watch small run": ("run", "run/**/*"),
+            "report run": ("run", "run/**/*"),
+            RESUMED: ("run", "run/**/*"),
+            "reproduce small --out out --resume": ("reproduction", "out/**/*.json*"),
+            stubbed.LINES["tune"]: ("search", "out/search.json"),
+            f"{stubbed.LINES['pretrain']} --resume": ("embedder", "out/**/*"),
+            "fit-choices choices.csv --skip-bad --out out": ("tables", "choices.csv"),
+            **{f"report {name}": ("results", f"{name}/results.json") for name in EXPERIMENTS},
+        }
+    ),
+    "load a run": Reader("run", "run/**/*", _load),
+    "fit": Reader("fit", "fit/fit.json", _read_fit),
+    "zip": Reader("archive", "*.zip", partial(images.load_drawings, "background", Path())),
+    **{
+        name: Reader("arrays", f"{name}.*", partial(load, Path(f"{name}.safetensors")))
+        for name, load in (
+            ("embedder", load_embedder),
+            ("embeddings", load_embeddings),
+            ("cell", load_cell),
+        )
+    },
+    **{
+        f"table {ending}": Reader(
+            "tables", f"choices.{ending}", partial(read_choices, Path(f"choices.{ending}"))
+        )
+        for ending in ("csv", "tsv", "csv.gz", "parquet")
+    },
 }
