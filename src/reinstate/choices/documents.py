@@ -3,7 +3,7 @@
 A fit.json may be anybody's, so it is checked by these types before it is shown or simulated.
 """
 
-from typing import Annotated, Any, NotRequired, TypedDict, cast
+from typing import Annotated, Any, NotRequired, Required, TypedDict, cast
 
 from msgspec import Meta
 
@@ -96,7 +96,7 @@ class Weights(TypedDict):
 class ModelRow(TypedDict, total=False):
     """A model among its rivals, in uncued or in cued episodes."""
 
-    model: str
+    model: Required[str]
     log_likelihood: float  # sums over participants; from here on: of maximum-likelihood fits
     aic: float
     bic: float
