@@ -162,9 +162,9 @@ SEARCHES = {
 @pytest.mark.parametrize("path", SEARCHES)
 def test_searches(tmp_path: Path, path: str) -> None:
     write_json(tmp_path / "search.json", SEARCH)
-    assert searching._earlier(ASKED, tmp_path) == SEARCH
+    assert searching._begun(ASKED, tmp_path) == SEARCH
     write_json(tmp_path / "search.json", changed(SEARCH, path, SEARCHES[path]))
-    assert "choose another --out" in refusal(lambda: searching._earlier(ASKED, tmp_path))
+    assert "choose another --out" in refusal(lambda: searching._begun(ASKED, tmp_path))
 
 
 @cache
@@ -284,7 +284,7 @@ DOCUMENTS: Mapping[str, tuple[Any, Read]] = {
         json.loads(packaged_file("card.json").read_text()),
         lambda folder: read_card(folder / "card.json"),
     ),
-    "search.json": (SEARCH, lambda folder: searching._earlier(ASKED, folder)),
+    "search.json": (SEARCH, lambda folder: searching._begun(ASKED, folder)),
     "results.json": (None, lambda folder: page_of(load([folder]))),
     "config.json": (
         {"config": {"experiment": "barcode-bandits", "agent": "l2rl", "settings": to_dict(TINY)}},

@@ -56,7 +56,6 @@ def test_other_errors_are_not_taken_for_memory(error: Exception) -> None:
         ("train barcode-bandits --learner.lanes 2147483647", "lower --learner.lanes"),
         ("train barcode-bandits --set network.hidden-size=2147483647", "lower --set network"),
         ("reproduce barcode-bandits --set evaluation.epochs=2147483647", "lower --set evaluation"),
-        ("tune barcode-bandits --trials 1000000", "lower --trials or --rounds"),
         ("tune barcode-bandits --ranges.learning-rate nan 1", "ranges.learning_rate must be"),
         ("tune barcode-bandits --ranges.entropy-cost 1 inf", "ranges.entropy_cost must be"),
         ("pretrain omniglot --learning-rate-end nan", "learning_rate_end must be"),

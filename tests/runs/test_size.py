@@ -86,7 +86,6 @@ def test_the_largest_presets_fit_a_laptop(name: str) -> None:
         ("reproduce two-step --set evaluation.epochs=2000000000", "evaluation.epochs"),
         ("reproduce all --seeds 900000", "barcode-bandits: this needs about "),
         ("tune barcode-bandits --trials 90000", "of memory, "),
-        ("tune barcode-bandits --rounds 2000000000", "lower --trials or --rounds"),
         ("evaluate barcode-bandits/epl2rl --epochs 2000000000", "evaluation.epochs"),
         ("pretrain omniglot --memory.slots 2000000000", "lower --batch"),
     ],

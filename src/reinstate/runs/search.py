@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, cast
 
@@ -42,7 +41,6 @@ from reinstate.runs.run import require_same
 from reinstate.settings import Settings, require_seed, to_dict
 
 OURS = "hold a search of this program", "choose another --out or file"
-MOST_TRIALS = 100_000  # of all rounds
 PANELS = {  # hyper-parameter → whether it lies on a logarithmic axis, or is a choice of a few
     "learning_rate": True,
     "entropy_cost": True,
@@ -138,11 +136,6 @@ class Search:
     def __post_init__(self) -> None:
         require_positive(trials=self.trials, rounds=self.rounds)
         require_seed(self.seed)
-        if self.trials * self.rounds > MOST_TRIALS:
-            raise UserError(
-                f"{self.trials} trials in {self.rounds} rounds are more than the {MOST_TRIALS}"
-                " that search.json can hold: lower --trials or --rounds"
-            )
 
     def draw(self, number: int, preset: Candidate) -> list[Candidate]:
         """Draw the candidates of a round, whatever the number of rounds."""
@@ -197,38 +190,34 @@ def search(asked: Asked, out: Path, reporter: Reporter, *, command: str) -> Sear
     """Search for the first agent; train the others at the same candidates, to see how they do."""
     with locked(out):
         asked.require_possible()
-        document = _earlier(asked, out) or _new(asked)
+        document = _begun(asked, out)
         done = {(agent, t["round"]) for t in document["trials"] for agent in t["agents"]}
-        rounds = product(dict.fromkeys(asked.agents), range(asked.search.rounds))
-        todo = [each for each in rounds if each not in done]
-        if not todo:
-            reporter.note(f"{out} already holds this search")
-        batch: CandidateBatch | None = None
         with signals(reporter) as stop:
-            for agent, number in todo:
-                if batch is None or batch.agent != agent:
-                    batch = CandidateBatch(agent, asked.settings_of(agent), asked.search.trials)
-                _add_round(document, asked, batch, number, reporter, stop)
-                known = {"preset": asked.preset, "command": command, **provenance()}
-                document |= cast(SearchDocument, known | {"device": devices.describe()})
-                write_document(out / "search.json", document)
-                if stop:
-                    where = f"stopped after round {number + 1} of {agent}"
-                    raise Stopped(f"{where}: the same command continues")
+            for agent in dict.fromkeys(asked.agents):
+                batch: CandidateBatch | None = None
+                for number in range(asked.search.rounds):
+                    if (agent, number) in done:
+                        continue
+                    batch = batch or CandidateBatch(
+                        agent, asked.settings_of(agent), asked.search.trials
+                    )
+                    _add_round(document, asked, batch, number, reporter, stop)
+                    document |= {"preset": asked.preset, "command": command, **provenance()}
+                    document["device"] = devices.describe()
+                    write_document(out / "search.json", document)
+                    if stop:
+                        where = f"stopped after round {number + 1} of {agent}"
+                        raise Stopped(f"{where}: the same command continues")
         mpl.save(search_panels(document), out / "search", f"{asked.experiment.title}, search")
         return document
 
 
-def _new(asked: Asked) -> SearchDocument:
-    return cast(SearchDocument, {**asked.identity(), "seconds": {}, "trials": []})
-
-
-def _earlier(asked: Asked, out: Path) -> SearchDocument | None:
-    """Read the search that is in `out`; refuse another one."""
+def _begun(asked: Asked, out: Path) -> SearchDocument:
+    """Read the search that is in `out`, and refuse another one; begin one where there is none."""
     path, wanted = out / "search.json", asked.identity()
     if not path.exists():
         require_empty(out, "it holds no search; choose another --out")
-        return None
+        return cast(SearchDocument, {**wanted, "seconds": {}, "trials": []})
     found = _read(path)
     require_same(out, {name: cast(Any, found)[name] for name in wanted}, wanted)
     rounds = math.ceil(len(found["trials"]) / asked.search.trials)
