@@ -66,7 +66,7 @@ def test_who_is_explained_best_by_what() -> None:
 
     fits = [row("a", 10, worth=5), row("b", 20, worth=-1), row("c", 30, worth=2)]
     rival = [{**row(who, bic, 0)} for who, bic in (("a", 8), ("b", 21), ("c", 90))]
-    ranked = compare_by_bic({"one-back": fits, "learned": rival})["uncued"]  # type: ignore[dict-item]
+    ranked = compare_by_bic({"one-back": fits, "learned": rival})["uncued"]
     assert [(r["model"], r["bic"], r["delta_bic"], r["best_for"]) for r in ranked] == [
         ("one-back", 60, 0, 1),
         ("one-back without IMF", 66, 6, 1),

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from reinstate.choices.documents import FitRow, ModelRow
+from reinstate.choices.documents import ModelRow, Row
 from reinstate.choices.model import STRATEGIES, Floats, GroupedChoices, Ints
 from reinstate.errors import UserError
 from reinstate.files import write_atomically
@@ -175,7 +175,7 @@ class _Score(NamedTuple):
     bic: float
 
 
-def compare_by_bic(fits: Mapping[str, Sequence[FitRow]]) -> dict[str, list[ModelRow]]:
+def compare_by_bic(fits: Mapping[str, Sequence[Row]]) -> dict[str, list[ModelRow]]:
     """Sum AIC and BIC over participants, by part; the lowest BIC comes first.
 
     `fits` are those of each model, by its name; those without a strategy come with the first.
@@ -185,7 +185,7 @@ def compare_by_bic(fits: Mapping[str, Sequence[FitRow]]) -> dict[str, list[Model
     return {part: _by_bic(_scores(fits, part)) for part in parts}
 
 
-def _scores(fits: Mapping[str, Sequence[FitRow]], part: str) -> dict[str, list[_Score]]:
+def _scores(fits: Mapping[str, Sequence[Row]], part: str) -> dict[str, list[_Score]]:
     """Collect each model's scores, participant by participant."""
     scores: dict[str, list[_Score]] = {}
     for place, (model, rows) in enumerate(fits.items()):

@@ -40,36 +40,10 @@ def weight_row(participant: str, part: str, strategy: str, *numbers: float | Non
     return cast(WeightRow, dict(zip(ROW, values, strict=False)))
 
 
-class StrategyWorth(TypedDict):
-    """What a fit loses without a strategy."""
-
-    strategy: str
-    delta_log_likelihood: float
-    p: float  # of the likelihood ratio
-    delta_aic: NotRequired[float]  # positive: speaks for the strategy
-    delta_bic: float
-
-
-class FitRow(TypedDict, total=False):
-    """The fit of one participant's part; of the hierarchical model, of all participants."""
-
-    participant: str
-    part: str
-    n: int  # choices
-    log_likelihood: float
-    aic: float
-    bic: float
-    mcfadden_r2: float | None
-    separated: bool  # some weight has no finite maximum
-    identified: bool  # no predictor follows from the others
-    without: list[StrategyWorth]  # one strategy left out at a time
-    seed: int  # from here on: of the hierarchical sampler
-    chains: int
-    warmup: int
-    draws: int
-    r_hat: float  # the largest
-    n_eff: float  # the smallest
-    divergences: int
+# A fit of one participant's part: n, log_likelihood, aic, bic, mcfadden_r2, whether it is separated
+# and identified, and what is lost `without` each strategy (p is the likelihood ratio's). Of the
+# hierarchical model, of all participants: how it was sampled, and how well the chains mix.
+Row = dict[str, Any]
 
 
 class GroupWeight(TypedDict):
@@ -88,13 +62,13 @@ class Weights(TypedDict):
     """What any model finds."""
 
     rows: list[WeightRow]
-    fits: list[FitRow]
+    fits: list[Row]
     group: dict[str, dict[str, GroupWeight]]  # by part and weight
     warnings: list[str]
 
 
 class ModelRow(TypedDict, total=False):
-    """A model among its rivals, in uncued or in cued episodes."""
+    """A model among its rivals, in uncued or in cued episodes; see `comparison`."""
 
     model: Required[str]
     log_likelihood: float  # sums over participants; from here on: of maximum-likelihood fits
@@ -102,7 +76,7 @@ class ModelRow(TypedDict, total=False):
     bic: float
     delta_bic: float  # to the lowest
     best_for: int  # how many participants have their lowest BIC here
-    elpd_loo: float  # from here on: of the hierarchical model, see `posterior`
+    elpd_loo: float  # from here on: of the hierarchical model
     se: float
     p_loo: float
     delta_elpd: float  # to the highest

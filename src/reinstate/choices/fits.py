@@ -9,7 +9,7 @@ from scipy import stats
 from reinstate.analysis.intervals import over_seeds
 from reinstate.choices import documents
 from reinstate.choices.comparison import Posterior, compare_by_bic, compare_by_loo, require_arviz
-from reinstate.choices.documents import ChoiceFit, Data, FitRow, GroupWeight, WeightRow, Weights
+from reinstate.choices.documents import ChoiceFit, Data, GroupWeight, Row, WeightRow, Weights
 from reinstate.choices.likelihood import (
     PRIOR_SD,
     Fit,
@@ -109,13 +109,13 @@ def fit_each(
             row: dict[str, Any] = {"participant": participant, "part": part}
             row |= {name: getattr(full, name) for name in QUALITY}
             row |= {} if rival else {"without": without_each(full, refit)}
-            found["fits"].append(cast(FitRow, row))
+            found["fits"].append(row)
         if fits:
             found["group"][part] = over_participants(fits)
     return {**found, "warnings": _warnings(found["fits"])}
 
 
-def _warnings(fits: list[FitRow]) -> list[str]:
+def _warnings(fits: list[Row]) -> list[str]:
     reasons = {
         "choices follow a rule without exception, so the prior limits their weights;"
         " trust the likelihood ratios": [f for f in fits if f["separated"]],

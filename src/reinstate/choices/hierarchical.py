@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from reinstate.choices.comparison import Posterior
-from reinstate.choices.documents import FitRow, GroupWeight, WeightRow, Weights, weight_row
+from reinstate.choices.documents import GroupWeight, Row, WeightRow, Weights, weight_row
 from reinstate.choices.likelihood import fit_weights
 from reinstate.choices.model import NAMES, GroupedChoices, Ints, group_one_back
 from reinstate.errors import UserError
@@ -84,8 +84,8 @@ def summarise(posteriors: list[Posterior], seed: int, warmup: int = WARMUP) -> W
         n = int(sum(own.total.sum() for own in posterior.data))
         r_hat, n_eff = max(row["r_hat"] for row in rows), min(row["n_eff"] for row in rows)
         chains, draws = posterior.mu.shape[:2]
-        how: FitRow = {"seed": seed, "chains": chains, "warmup": warmup, "draws": draws}
-        mixing: FitRow = {"r_hat": r_hat, "n_eff": n_eff, "divergences": divergences}
+        how: Row = {"seed": seed, "chains": chains, "warmup": warmup, "draws": draws}
+        mixing: Row = {"r_hat": r_hat, "n_eff": n_eff, "divergences": divergences}
         found["rows"] += rows
         found["fits"].append({"part": part, "n": n, **how, **mixing})
         found["group"][part] = _group(rows)

@@ -27,7 +27,7 @@ import numpy as np
 from scipy import optimize, signal, special, stats
 
 from reinstate.choices import model
-from reinstate.choices.documents import StrategyWorth
+from reinstate.choices.documents import Row
 from reinstate.choices.model import STRATEGIES, Floats, GroupedChoices, Ints, Linked
 
 PRIOR_SD = 10.0
@@ -147,13 +147,13 @@ def _separated(data: GroupedChoices) -> bool:
     return bool(found.success and found.fun < -1e-6)
 
 
-def without_each(full: Fit, refit: Callable[[tuple[str, ...]], Fit]) -> list[StrategyWorth]:
+def without_each(full: Fit, refit: Callable[[tuple[str, ...]], Fit]) -> list[Row]:
     """Compare the fit with those that lack one strategy each, by likelihood ratios (χ², 1 df)."""
-    found: list[StrategyWorth] = []
+    found: list[Row] = []
     for strategy in (name for name in full.names if name in STRATEGIES):
         less = refit(tuple(name for name in full.names if name != strategy))
         lost = max(full.log_likelihood - less.log_likelihood, 0.0)
-        worth: StrategyWorth = {
+        worth: Row = {
             "strategy": strategy,
             "delta_log_likelihood": lost,
             "p": float(stats.chi2.sf(2 * lost, 1)),

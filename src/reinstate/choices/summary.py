@@ -106,13 +106,9 @@ def _comparison(part: str, models: Sequence[ModelRow], people: int) -> str:
 
 def _stay(document: ChoiceFit) -> str:
     """Make one row per outcome: how often its action is chosen again, and by the model."""
-    rows, stay, by_model = (
-        [],
-        cast(Any, document["stay"]),
-        cast(Any, document.get("stay_predicted")),
-    )
+    rows, every = [], cast(Any, document)
     for panel in PANELS:
-        own, predicted = stay[panel], by_model and by_model[panel]
+        own, predicted = every["stay"][panel], every.get("stay_predicted", {}).get(panel)
         for place, outcome in enumerate(ORDER):
             if own["mean"][place] is not None:
                 model = _with_ends(predicted, place) if predicted else ""
