@@ -127,3 +127,5 @@ def test_the_tree_shows_rooms_that_there_are() -> None:
     assert shown <= rooms
     for name in re.findall(r"\w+\.py", library):
         assert (ROOT / "src/reinstate" / name).exists()
+    for path in re.findall(r"`((?:src|tests|docs)/[\w/.-]+)`", CONTRIBUTING):
+        assert (ROOT / path).exists(), path
