@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from safetensors.numpy import save
 
 from page.recorded import places, small
-from reinstate import devices
 from reinstate.agent import AGENTS
 from reinstate.analysis.verdicts import Region, judge_mean
 from reinstate.choices.tables import read_choices
@@ -203,7 +202,7 @@ def test_settings_are_told_in_a_few_words(tmp_path: Path) -> None:
     assert len(said.splitlines()) == 1 and len(said) < 300
     asked = changed(to_dict(TINY), "task/process", "bag" + "é" * LONG)
     config = {"experiment": "barcode-bandits", "agent": "l2rl", "settings": asked}
-    write_json(tmp_path / "config.json", {"config": config})
+    write_json(tmp_path / "config.json", {"format": 2, "config": config})
     assert "settings.task.process" in refusal(lambda: open_run(tmp_path))
 
 
@@ -287,7 +286,10 @@ DOCUMENTS: Mapping[str, tuple[Any, Read]] = {
     "search.json": (SEARCH, lambda folder: searching._begun(ASKED, folder)),
     "results.json": (None, lambda folder: page_of(load([folder]))),
     "config.json": (
-        {"config": {"experiment": "barcode-bandits", "agent": "l2rl", "settings": to_dict(TINY)}},
+        {
+            "format": 2,
+            "config": {"experiment": "barcode-bandits", "agent": "l2rl", "settings": to_dict(TINY)},
+        },
         open_run,
     ),
 }
@@ -364,8 +366,3 @@ def test_text_of_half_a_character(tmp_path: Path) -> None:
     assert read_json(path) == {"name": "\U0001f600"}
     path.write_text('{"name": "\\ud800"}')
     assert "cannot be read" in refusal(lambda: read_json(path))
-
-
-@pytest.mark.parametrize("recorded", [True, ["cpu × 4"], 4])
-def test_devices_that_are_no_text(recorded: Any) -> None:
-    assert devices.elsewhere(recorded, num_seeds=2) is None

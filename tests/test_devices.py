@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from reinstate.devices import Division, Spread, describe, elsewhere, over_mesh, over_seeds
+from reinstate.devices import Division, Spread, over_mesh, over_seeds
 from reinstate.errors import UserError
 from reinstate.learner import A2C, Learner
 
@@ -75,31 +75,6 @@ def test_an_even_number_is_spread_without_padding() -> None:
     plain = jax.jit(spread, in_shardings=NamedSharding(mesh, spec))
     ours = over_seeds(walk, 4).lower(keys, numbers).as_text()
     assert ours == plain.lower(keys, numbers).as_text()
-
-
-def test_what_it_means_to_continue_on_other_devices() -> None:
-    assert describe() == "cpu × 2"
-    began = "this began on {} and goes on with cpu × 2: equal but for rounding"
-    for recorded, seeds, found in (
-        (None, 3, None),  # by an earlier version
-        ("cpu × 2", 3, None),
-        ("cpu × 4", 1, None),
-        ("cpu × 4", 2, None),  # one seed on each of two, here and there
-        ("cpu × 1", 1, None),
-        ("cpu × 4", 3, f"{began}; JAX_NUM_CPU_DEVICES=4 computes the same"),
-        ("cpu × 1", 2, f"{began}; JAX_NUM_CPU_DEVICES=1 computes the same"),
-        ("NVIDIA H100 × 2", 2, began),
-        ("cpu × 0", 2, f"{began}"),
-        ("abacus", 2, began),
-        ("cpu × 4, lanes over 2", 2, began),
-        ("cpu × 4, 2 processes", 2, None),  # seeds do not know of each other
-        ("cpu × 9, lanes over 0, 1 processes", 2, began),
-    ):
-        assert elsewhere(recorded, seeds) == (found and found.format(recorded))
-    lanes = "cpu × 4, lanes over 2"
-    assert elsewhere("cpu × 2, lanes over 2", 1, "cpu × 3, lanes over 2") is None
-    assert elsewhere(f"{lanes}, 2 processes", 2, lanes)  # who adds up, and in what order
-    assert elsewhere("cpu × 4", 2, lanes)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ One mesh serves both: its first axis has the seeds, its second the lanes of each
 import hashlib
 import os
 import platform
-import re
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -230,51 +229,3 @@ def describe() -> str:
     """Name the kind and number of devices, for records."""
     devices = jax.local_devices()
     return f"{devices[0].device_kind} × {len(devices)}"
-
-
-def elsewhere(recorded: object, num_seeds: int, here: str | None = None) -> str | None:
-    """Say what it means to continue, on the devices here, what began on others; None if nothing.
-
-    The compiled program depends on how many seeds share a device, and with it the order in which
-    numbers are rounded. Where seeds are divided alike it is the same program.
-    """
-    here = here or describe()
-    if not isinstance(recorded, str) or recorded == here:  # what a file says may be anything
-        return None
-    there, now = _parts(recorded), _parts(here)
-    same_kind = there.kind == now.kind and there.number > 0
-    if same_kind and there.alike(num_seeds) == now.alike(num_seeds):
-        return None
-    plain = there.over_lanes == there.processes == now.over_lanes == now.processes == 1
-    fix = ""
-    if same_kind and now.kind == "cpu" and plain:
-        fix = f"; {VARIABLE}={there.number} computes the same"
-    return f"this began on {recorded} and goes on with {here}: equal but for rounding{fix}"
-
-
-class _Described(NamedTuple):
-    """What `describe` wrote; a number of 0 if something else did."""
-
-    kind: str
-    number: int = 0
-    over_lanes: int = 1
-    processes: int = 1
-
-    def alike(self, num_seeds: int) -> tuple[int, ...]:
-        """Return what is equal wherever the same is computed, bit for bit.
-
-        Sums over lanes depend on who adds them up; single seeds do not know of each other.
-        """
-        groups = max(self.number // max(self.over_lanes, 1), 1)
-        division = _division(num_seeds, groups)
-        return (*division[:2], self.over_lanes, self.processes if self.over_lanes > 1 else 1)
-
-
-def _parts(described: str) -> _Described:
-    number = r"(\d{1,9})"
-    found = re.fullmatch(
-        rf"(.*) × {number}(?:, lanes over {number})?(?:, {number} processes)?", described, re.DOTALL
-    )
-    if not found:
-        return _Described(described)
-    return _Described(found[1], *(int(each or 1) for each in found.groups()[1:]))

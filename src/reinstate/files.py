@@ -334,17 +334,12 @@ def new_folder(out: Path, advice: str) -> Iterator[Path]:
 
 
 def require_empty(path: Path, advice: str) -> None:
-    """Refuse a folder that holds anything but what a killed process of ours left."""
+    """Refuse a folder with any file but what a killed process of ours left."""
     if path.exists() and not path.is_dir():
         raise UserError(f"{path} is a file: choose another --out")
-    left = {LOCK, *(each.name for each in _leftovers(path))}
-    left |= {n for n in INNER if (path / n).is_dir() and not _holds_more(path / n)}
-    if path.exists() and not {each.name for each in path.iterdir()} <= left:
-        raise UserError(f"{path} is not empty: {advice}")
-
-
-def _holds_more(folder: Path) -> bool:
-    return len(list(folder.iterdir())) > len(_leftovers(folder))
+    for each in path.rglob("*"):
+        if not (each.is_dir() or each.name == LOCK or LEFTOVER.fullmatch(each.name)):
+            raise UserError(f"{path} is not empty: {advice}")
 
 
 def require_new(path: Path, flag: str) -> None:

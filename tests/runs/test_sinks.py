@@ -27,7 +27,7 @@ SEEDS = (3, 4)
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     run = Run(tmp_path / "run")
-    write_json(run.path / "config.json", {"config": {"agent": "epl2rl"}})
+    write_json(run.path / "config.json", {"format": 2, "config": {"agent": "epl2rl"}})
     return run
 
 

@@ -233,13 +233,10 @@ def test_metrics_are_on_the_disk_before_the_checkpoint_that_counts_on_them(
     assert on_disk == [("metrics", 2), ("checkpoint", 2), ("metrics", 4), ("checkpoint", 4)]
 
 
-def test_other_devices_are_noted_where_they_round_otherwise(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Two seeds have a device each, whether there are two or four."""
+def test_other_devices_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = trained_run(tmp_path / "x")
     saved = read_json(run.path / "config.json")
-    for began, noted in (("cpu × 2", False), ("cpu × 4", False), ("cpu × 1", True)):
+    for began, noted in (("cpu × 2", False), ("cpu × 1", True)):
         write_json(run.path / "config.json", {**saved, "device": began})
         train("epl2rl", TINY, run, Reporter())
         note = f"{run.path}: this began on {began} and goes on with cpu × 2: equal but for rounding"

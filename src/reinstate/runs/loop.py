@@ -116,7 +116,7 @@ class RunWork(Work[S, M]):
         self.run, self.reporter, self.label, self.epochs = run, reporter, label, epochs
         self.checkpoint_every, self.keep = checkpoint_every, keep
         self.ranks = ranks
-        state, done, self.rows = restore(run, init, reporter, len(self.seeds) or 1, device)
+        state, done, self.rows = restore(run, init, reporter, device)
         self.state, self.done = ranks.share(state, done)
 
     @abstractmethod
@@ -181,7 +181,6 @@ def restore(
     run: Run,
     init: Callable[[], S],
     reporter: Reporter,
-    num_seeds: int,
     device: str | None = None,
 ) -> tuple[S, int, list[Row]]:
     """Return the state to train on from, the epoch it is of, and the metrics of the epochs before.
@@ -198,9 +197,11 @@ def restore(
             continue
         rows = _whole(run, epoch, rows, reporter)
         run.write_metrics(rows)  # drops what came after the checkpoint: it is trained again
-        began = run.read_saved().get("device") if run.exists else None
-        if note := devices.elsewhere(began, num_seeds, device):
-            reporter.note(f"{run.path}: {note}")
+        here = device or devices.describe()
+        began = run.read_saved().get("device", here) if run.exists else here
+        if began != here:  # sums may be added up in another order
+            what = f"this began on {began} and goes on with {here}: equal but for rounding"
+            reporter.note(f"{run.path}: {what}")
         return state, epoch, rows
     if run.metrics_path.exists():
         run.write_metrics([])
