@@ -12,7 +12,6 @@ from jax import Array
 
 from reference import lstm
 from reinstate.cell import EpisodicLSTMCell, Gates, LSTMState
-from reinstate.memory import DND
 
 ORDER = ["i", "f", "o", "c_in", "r"]  # blocks of columns in the cell's weight
 
@@ -30,14 +29,6 @@ def step(
     cell: EpisodicLSTMCell, x: Array, state: LSTMState, c_ep: Array | None = None
 ) -> tuple[LSTMState, Gates]:
     return cell(x, state, c_ep)
-
-
-def without_pathway(cell: EpisodicLSTMCell) -> EpisodicLSTMCell:
-    """The plain LSTM that shares the weights of an episodic one."""
-    hidden = cell.hidden_size
-    plain = make_cell(cell.weight.shape[0] - hidden, hidden, episodic=False)
-    shared = cell.weight[:, : 4 * hidden], cell.bias[: 4 * hidden]
-    return eqx.tree_at(lambda c: (c.weight, c.bias), plain, shared)
 
 
 def gate_weights(cell: EpisodicLSTMCell) -> dict[str, lstm.GateWeights]:
@@ -91,19 +82,6 @@ def test_a_step_is_that_of_the_twin(episodic: bool) -> None:
             np.testing.assert_allclose(gate, new_gates[name], rtol=1e-5, atol=1e-6)
 
 
-def test_without_a_memory_the_episodic_lstm_is_the_plain_one() -> None:
-    cell = make_cell()
-    x, c, h, c_ep = map(jnp.array, random_inputs(cell, 0))
-    state = LSTMState(c, h)
-    plain, plain_gates = step(without_pathway(cell), x, state)
-    for nothing in (None, jnp.zeros_like(c_ep)):
-        episodic, gates = step(cell, x, state, nothing)
-        # The matrix product of five blocks may round differently from that of four.
-        np.testing.assert_allclose(episodic.c, plain.c, rtol=1e-6)
-        np.testing.assert_allclose(episodic.h, plain.h, rtol=1e-6)
-        np.testing.assert_allclose(gates[:3], plain_gates[:3], rtol=1e-6)
-
-
 def test_the_plain_lstm_ignores_memories_and_has_no_r_gate() -> None:
     cell = make_cell(episodic=False)
     x, c, h, c_ep = map(jnp.array, random_inputs(cell, 0))
@@ -126,45 +104,11 @@ def test_a_memory_enters_raw_through_the_r_gate() -> None:
         np.testing.assert_allclose(reinstated.c - without.c, gates.r * size, rtol=1e-3)
 
 
-def test_each_unit_has_an_r_gate_of_its_own_and_gets_its_own_memory() -> None:
-    cell = make_cell()
-    x, c, h, _ = map(jnp.array, random_inputs(cell, 0))
-    without, gates = step(cell, x, LSTMState(c, h))
-    assert len(set(gates.r.tolist())) == 4
-    reinstated, _ = step(cell, x, LSTMState(c, h), jnp.array([0, 0, 5.0, 0]))
-    assert (reinstated.c != without.c).tolist() == [False, False, True, False]
-
-
-def test_the_r_gate_does_not_depend_on_the_memory() -> None:
-    cell = make_cell()
-    x, c, h, c_ep = map(jnp.array, random_inputs(cell, 0))
-    np.testing.assert_array_equal(
-        step(cell, x, LSTMState(c, h), c_ep)[1].r, step(cell, x, LSTMState(c, h))[1].r
-    )
-
-
 def test_only_the_forget_gate_starts_with_a_bias() -> None:
     cell = EpisodicLSTMCell(3, 2, forget_bias=1.5, key=jax.random.key(0))
     assert cell.bias.tolist() == [0, 0, 1.5, 1.5, 0, 0, 0, 0, 0, 0]
     assert jnp.abs(cell.weight).max() <= 2**-0.5
     assert all(s.tolist() == [0, 0] for s in cell.initial_state())
-
-
-def test_cell_and_memory_serve_in_a_loop_of_ones_own() -> None:
-    cell, dnd = make_cell(input_size=2, hidden_size=4), DND(capacity=3)
-    read, write, memory = jax.jit(dnd.read), jax.jit(dnd.write), dnd.empty(2, 4)
-    contexts = jnp.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    stored: list[Array] = []
-    for episode, context in enumerate(contexts):
-        state = cell.initial_state()
-        retrieval, memory = read(memory, context)
-        if episode == 2:  # the first context again
-            np.testing.assert_array_equal(retrieval.value, stored[0])
-        for _ in range(2):
-            state, _ = step(cell, jnp.ones(2), state, retrieval.value)
-        memory = write(memory, context, state.c)
-        stored.append(state.c)
-    assert not np.allclose(stored[0], stored[2])  # the memory went on from where it was
 
 
 def test_cell_and_memory_bring_nothing_of_the_agents_along() -> None:

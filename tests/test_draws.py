@@ -37,13 +37,6 @@ def test_the_hash_is_threefry() -> None:
         assert tuple(map(int, found)) == wanted
 
 
-def test_another_generator_is_left_to_jax() -> None:
-    key = jax.random.key(3, impl="rbg")
-    assert jax.random.key_impl(draws.split(key, 2)) == "rbg"
-    wanted = jax.random.gumbel(key, (16,), jnp.float32)[:6].reshape(2, 3)
-    np.testing.assert_array_equal(draws.gumbel(key, 2, 3), wanted)
-
-
 def test_a_lane_draws_what_it_would_alone() -> None:
     keys = jax.random.split(KEY, 20)
     drawn = jax.jit(jax.vmap(lambda key: draws.gumbel(key, 10, 10)))(keys)

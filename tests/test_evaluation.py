@@ -1,6 +1,5 @@
 """Frozen weights on fresh keys: what a Record holds, and that nothing else changes."""
 
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -56,44 +55,6 @@ def test_a_uniform_policy_earns_what_it_must(uniform: Record) -> None:
     assert uniform.expected_reward.mean() == pytest.approx(mean, abs=noise)
     counts = np.bincount(uniform.action.ravel(), minlength=3)
     np.testing.assert_allclose(counts / num, 1 / 3, atol=4 * np.sqrt(2 / 9 / num))
-
-
-def test_expected_rewards_are_the_tasks_own(uniform: Record) -> None:
-    """Each context owns one arm, the three contexts of an epoch own all three."""
-    np.testing.assert_allclose(uniform.best_expected_reward, 0.9, rtol=1e-6)
-    good = np.isclose(uniform.expected_reward, 0.9)
-    assert np.isclose(uniform.expected_reward, 0.1)[~good].all()
-    arms: dict[tuple[int, int], set[int]] = defaultdict(set)
-    for epoch, episode, step in zip(*np.nonzero(good), strict=True):
-        context = int(uniform.context_id[epoch, episode])
-        arms[epoch, context].add(int(uniform.action[epoch, episode, step]))
-    assert all(len(owned) == 1 for owned in arms.values())
-    for epoch in range(EPOCHS):
-        owned = [arm for c in range(3) for arm in arms.get((epoch, c), ())]
-        assert len(owned) == len(set(owned))
-    for rate, rewards in ((0.9, uniform.reward[good]), (0.1, uniform.reward[~good])):
-        assert rewards.mean() == pytest.approx(rate, abs=4 * np.sqrt(0.09 / rewards.size))
-
-
-def test_exposures_count_earlier_meetings(uniform: Record) -> None:
-    for contexts, exposures in zip(uniform.context_id, uniform.exposure, strict=True):
-        seen: dict[int, int] = defaultdict(int)
-        for context, exposure in zip(contexts, exposures, strict=True):
-            assert exposure == seen[context]
-            seen[context] += 1
-        assert dict(seen) == {0: 2, 1: 2, 2: 2}
-
-
-def test_the_memory_finds_a_context_that_comes_back(uniform: Record) -> None:
-    """The distance to the nearest key: none at the epoch's first episode, 0 for a known context."""
-    assert np.isinf(uniform.distance[:, 0]).all()
-    known = uniform.exposure > 0
-    np.testing.assert_allclose(uniform.distance[known], 0, atol=1e-6)
-    novel = ~known
-    novel[:, 0] = False
-    assert (uniform.distance[novel] > 0.01).all()
-    for gate in (uniform.report["i"], uniform.report["f"], uniform.report["r"]):
-        assert ((gate > 0) & (gate < 1)).all()
 
 
 class Forgetful(DND):

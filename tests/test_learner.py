@@ -160,15 +160,6 @@ def test_seeds_do_not_touch_each_other() -> None:
     assert np.abs(both[0] - both[1]).max() > 0.01
 
 
-def test_a_segment_may_span_episodes() -> None:
-    """Half as many updates of twice the episodes: fewer steps of the optimiser, all finite."""
-    one = learner(replace(SETTINGS, episodes_per_update=2))
-    state, metrics = jax.jit(one.train_epoch)(one.init(jnp.array(0)))
-    counts = {int(leaf) for leaf in jax.tree.leaves(state.opt_state) if leaf.shape == ()}
-    assert counts == {WORLD.episodes_per_epoch // 2}
-    assert bool(metrics.finite)
-
-
 def test_segments_must_fill_the_epoch() -> None:
     with pytest.raises(UserError, match="must divide the epoch's 4 episodes"):
         learner(replace(SETTINGS, episodes_per_update=3))

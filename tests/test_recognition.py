@@ -12,7 +12,6 @@ import pytest
 from jax import Array
 
 from reference.dnd import distance_between
-from reinstate.errors import UserError
 from reinstate.evaluation import evaluate
 from reinstate.memory import DND, Consolidating, Contents, Memory, Retrieval
 from reinstate.memory.recognition import (
@@ -100,16 +99,6 @@ def test_sharpened_neighbours_and_the_null_slot_are_those_of_the_formula(
         np.testing.assert_allclose(out.c_ep, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_a_null_slot_makes_recall_fade_with_distance() -> None:
-    dnd = DND(capacity=2, delta=0.1)
-    settings = replace(PLAIN, null_slot=True, null=float(np.log(2.0)))
-    memory = filled(dnd, ([1, 0], [3.0]))
-    # κ is 10, 2, 1/1.1 and 1/2.1 at distances 0, .4, 1 and 2: with κ_0 = 2, shares of 10/12, …
-    for query, share in (([2, 0], 10 / 12), ([3, 4], 0.5), ([0, 1], 1 / 3.2), ([-1, 0], 1 / 5.2)):
-        out = recollect(settings, dnd, memory, query)
-        np.testing.assert_allclose(out.c_ep, [3 * share], rtol=1e-5)
-
-
 def recalled(dnd: DND, null_slot: bool, *learned: Array) -> Array:
     """A number made of what comes back after the keys were written."""
     given = Learned(*learned)
@@ -148,13 +137,6 @@ def test_gradients_are_the_slopes_of_the_formula(k: int, null_slot: bool) -> Non
     for name, gradient, expected in zip(Learned._fields, found, slopes, strict=True):
         np.testing.assert_allclose(gradient, expected, atol=1e-4, rtol=1e-3, err_msg=name)
         assert (np.abs(expected).max() > 1e-3) == (null_slot or name != "null"), name
-
-
-def test_without_a_null_slot_a_single_neighbour_passes_gradient_to_its_value_alone() -> None:
-    found, _ = gradients(DND(capacity=5, k=1, delta=0.1), null_slot=False, entries=5)
-    assert np.abs(found.values).max() == 2
-    for name in ("keys", "query", "a", "b", "null"):
-        np.testing.assert_allclose(getattr(found, name), 0, atol=1e-5, err_msg=name)
 
 
 @pytest.mark.parametrize("null_slot", [False, True])
@@ -246,33 +228,6 @@ def test_margin_asks_for_a_second_neighbour_that_is_not_combined() -> None:
     np.testing.assert_allclose(out.cues, [2 * 0.6], rtol=1e-5)
 
 
-class Found(NamedTuple):
-    value: Array
-    distances: Array
-    written: Array
-
-
-def test_a_memory_that_tells_too_little_is_refused_and_told_why() -> None:
-    found = Found(jnp.zeros(2), jnp.zeros(1), jnp.ones(1, jnp.int32))
-    with pytest.raises(UserError, match="has no values, kernel, writes, which recognition needs"):
-        Recognizer(Recognition())(found)
-
-
-class Enough(NamedTuple):
-    distances: Array
-    written: Array
-    values: Array
-    kernel: Array
-    writes: Array
-
-
-def test_one_that_tells_enough_need_not_be_a_dictionary() -> None:
-    once, one = jnp.ones(1, jnp.int32), jnp.ones(1)
-    found = Enough(jnp.zeros(1), once, jnp.ones((1, 2)), one, once[0])
-    out = Recognizer(Recognition())(found)
-    assert out.c_ep.tolist() == [1, 1] and out.cues.tolist() == [3]
-
-
 def test_the_memory_of_an_agent_that_recognises() -> None:
     settings = Recognition(neighbours=3, merge="replace", reach=0.2, recall="newest")
     dnd = DND(capacity=9, k=1, distance="euclidean", delta=0.5)
@@ -350,10 +305,6 @@ def test_reach_does_not_look_at_what_agents_are_judged_on() -> None:
 def test_without_a_second_exposure_or_a_second_context_there_is_no_reach() -> None:
     assert measured_reach(replace(ANGLES, repeats=1)) == 0
     assert measured_reach(replace(ANGLES, num_contexts=1)) == 0
-
-
-def test_reach_of_barcodes_is_nothing() -> None:
-    assert measured_reach(TINY.task) < 1e-6
 
 
 def test_reach_of_drawings_is_that_of_training_classes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,13 +121,6 @@ def test_slots_that_stay_empty_change_nothing() -> None:
     assert not np.any(after_too.memory.written[9:])
 
 
-def test_nothing_crosses_episodes_without_a_memory() -> None:
-    _, memory, steps = an_epoch("l2rl", jax.random.key(0))
-    np.testing.assert_array_equal(steps.logits[:, 0], steps.logits[:1, 0].repeat(9, axis=0))
-    assert int((memory.written > 0).sum()) == 0
-    assert np.all(np.isinf(steps.distance))
-
-
 def test_a_context_met_before_is_found_and_changes_the_first_decision() -> None:
     tasks, _, steps = an_epoch("epl2rl", jax.random.key(3))
     exact = np.asarray(steps.distance[:, 0]) < 1e-6
@@ -240,13 +233,6 @@ def test_actions_are_drawn_from_the_policy() -> None:
     frequency = np.bincount(np.asarray(steps.action).ravel(), minlength=3) / draws
     error = np.sqrt(np.asarray(probabilities) * (1 - np.asarray(probabilities)) / draws)
     np.testing.assert_array_less(np.abs(frequency - probabilities), 4 * error)
-
-
-def test_expected_rewards_are_those_of_the_actions_taken() -> None:
-    tasks, _, steps = an_epoch("l2rl", jax.random.key(7))
-    good = np.asarray(steps.action) == np.asarray(tasks.good_arm)[:, None]
-    np.testing.assert_allclose(steps.expected_reward, np.where(good, 0.9, 0.1), rtol=1e-6)
-    np.testing.assert_allclose(steps.best_expected_reward, 0.9, rtol=1e-6)
 
 
 def test_the_episode_whose_state_came_back_is_known() -> None:

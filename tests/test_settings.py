@@ -133,26 +133,6 @@ def test_a_memory_that_is_not_known_here_is_refused() -> None:
         to_dict(replace(TINY, memory=Forgetful(capacity=6)))
 
 
-def test_runs_from_before_recognition_come_back_with_its_defaults() -> None:
-    """Their agents were never asked for it: whatever it is, they play as they did."""
-    settings = replace(TINY, network=Network(hidden_size=7, stored="tanh"))
-    values = json.loads(json.dumps(to_dict(settings)))
-    del values["network"]["recognition"]
-    assert recorded_settings(BarcodeBandits, values) == settings
-    assert completed(BarcodeBandits, values) == to_dict(settings)
-
-
-def test_what_came_later_within_recognition_has_its_default() -> None:
-    settings = replace(TINY, network=Network(recognition=Recognition(gain=2.0, age=True)))
-    values = json.loads(json.dumps(to_dict(settings)))
-    assert recorded_settings(BarcodeBandits, values) == settings
-    del values["network"]["recognition"]["margin"]
-    assert recorded_settings(BarcodeBandits, values) == settings
-    values["network"]["recognition"]["colour"] = "red"
-    with pytest.raises(UserError, match=r"unknown fields: network\.recognition\.colour"):
-        recorded_settings(BarcodeBandits, values)
-
-
 RECOGNISING = replace(TINY, network=Network(recognition=Recognition(neighbours=3, reach=0.2)))
 
 

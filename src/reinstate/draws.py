@@ -16,7 +16,6 @@ from jax import Array
 ROTATIONS = (13, 15, 26, 6), (17, 29, 16, 24)  # Threefry-2x32, Salmon et al. 2011, table 2
 PARITY = 0x1BD11BDA
 ROUNDS = 20
-THREEFRY = "threefry2x32"
 
 
 def _longer(num: int) -> int:
@@ -36,10 +35,8 @@ def threefry(key: Array, x0: Array, x1: Array) -> tuple[Array, Array]:
     return x0, x1
 
 
-def _hashed(key: Array, num: int) -> tuple[Array, Array] | None:
-    """Hash 0, 1, 2, … with a key; None if the user chose another generator."""
-    if str(jax.random.key_impl(key)) != THREEFRY:
-        return None
+def _hashed(key: Array, num: int) -> tuple[Array, Array]:
+    """Hash 0, 1, 2, … with a key."""
     count = jnp.arange(_longer(num), dtype=jnp.uint32)
     return threefry(jax.random.key_data(key), jnp.zeros_like(count), count)
 
@@ -47,19 +44,16 @@ def _hashed(key: Array, num: int) -> tuple[Array, Array] | None:
 @jax.threefry_partitionable(True)
 def split(key: Array, num: int) -> Array:
     """Split off `num` keys."""
-    if (hashed := _hashed(key, num)) is None:
-        return jax.random.split(key, _longer(num))[:num]
-    return jax.random.wrap_key_data(jnp.stack(hashed, axis=-1)[:num], impl=THREEFRY)
+    words = jnp.stack(_hashed(key, num), axis=-1)[:num]
+    return jax.random.wrap_key_data(words, impl="threefry2x32")
 
 
 @jax.threefry_partitionable(True)
 def gumbel(key: Array, rows: int, columns: int) -> Array:
     """Draw (rows, columns) numbers from the standard Gumbel distribution."""
     size = rows * columns
-    if (hashed := _hashed(key, size)) is None:
-        drawn = jax.random.gumbel(key, (_longer(size),), jnp.float32)
-    else:
-        drawn = -jnp.log(-jnp.log(jnp.maximum(_fraction(*hashed), jnp.finfo(jnp.float32).tiny)))
+    chance = jnp.maximum(_fraction(*_hashed(key, size)), jnp.finfo(jnp.float32).tiny)
+    drawn = -jnp.log(-jnp.log(chance))
     return drawn[:size].reshape(rows, columns)
 
 

@@ -111,17 +111,6 @@ def test_a_few_sets_stand_for_all(maze: tuple[int, int, int, int, int]) -> None:
     assert 0 < many.half_width < few.half_width
 
 
-def test_one_context_has_no_other_to_learn_from() -> None:
-    found, own = distinct_goals(2, 3, 7, 1, 4), water_maze_optimum(2, 3, 7, 4)
-    assert found.mean == pytest.approx(own.mean_over_exposures)
-    assert found.half_width == 0
-
-
-def test_the_last_of_as_many_contexts_as_cells_needs_no_search() -> None:
-    found, own = distinct_goals(1, 2, 5, 2, 3), water_maze_optimum(1, 2, 5)
-    assert found.mean == pytest.approx(own.goal_known) and found.half_width == 0
-
-
 def test_in_the_papers_maze_some_best_search_always_finds_the_goal() -> None:
     # A bonus of 1 for finding it is earned in full, so that revealing it tells nothing new.
     gain, rng = 1 + known_goal_table(4, 4, 20), np.random.default_rng(2)

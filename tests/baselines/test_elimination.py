@@ -112,11 +112,6 @@ def test_with_one_good_arm_to_avoid_any_known_arm_is_best() -> None:
     assert bound == pytest.approx([(one_exposure(4, 3, 0.2, 0.7) + 3 * 0.7) / 4, 0.7])
 
 
-def test_arms_without_a_choice() -> None:
-    assert elimination_bound(1, 3, 0.2, 0.7, 2).tolist() == [0.2, 0.2]
-    assert elimination_bound(3, 3, 0.5, 0.5, 2) == pytest.approx([0.5, 0.5])
-
-
 def test_further_contexts_have_independent_arms() -> None:
     alone, aided = one_exposure(3, 4, 0.8, 0.3), elimination_bound(3, 4, 0.8, 0.3, 5)[0]
     found = elimination_bound(3, 4, 0.8, 0.3, 5, num_contexts=7)

@@ -1,6 +1,5 @@
 """Pooling what is known of linked stimuli, against exact values and the best of all strategies."""
 
-import math
 from functools import cache
 from itertools import combinations
 
@@ -39,12 +38,6 @@ def test_one_pair_is_a_bandit_of_two_arms(p_high: float, p_low: float) -> None:
     assert found.mean == pytest.approx(exact, abs=1.5 * found.half_width + 1e-12)
 
 
-def test_without_a_second_exposure_nothing_is_known() -> None:
-    found, bound = pooled(5, 1, 4), compositional(5, 1, 4)
-    assert (found.mean, found.half_width) == (bound.mean, 0)
-    assert found.mean == pytest.approx(bound.novel)
-
-
 def test_arms_that_do_not_differ() -> None:
     assert pooled(3, 2, 4, 0.5, 0.5).mean == 0.5
 
@@ -53,42 +46,6 @@ def test_what_is_known_comes_through_other_stimuli() -> None:
     # High 0 meets low 0 and 1, high 1 meets low 1 and 0: by then all four are one set.
     linked, apart = pooled(2, 2, 1, 0.9, 0.1), own_memory(2, 1, exposures=2).mean()
     assert linked.mean > apart + 3 * linked.half_width
-
-
-def one_epoch(
-    rng: np.random.Generator, order: np.ndarray, pulls: int, p: tuple[float, float]
-) -> float:
-    """Reward per pull of one epoch, as the observer sees it: stimuli with signs, no kinds."""
-    sets = {c: {c: 1} for c in order.ravel()}  # the set of each stimulus: its members, with signs
-    odds = dict.fromkeys(order.ravel(), 0.0)  # by set, which its oldest member names
-    reward = 0.0
-    for pair in order.T:
-        first, second = rng.permutation(pair)
-        a, b = sets[first], sets[second]
-        old_a, old_b = next(iter(a)), next(iter(b))
-        now = a[first] * odds[old_a] - (b[second] * odds[old_b] if a is not b else 0)
-        for _ in range(pulls):
-            take_first = now > 1e-9 or (abs(now) < 1e-9 and rng.random() < 0.5)
-            pays = p[0 if (first if take_first else second) == pair[0] else 1]
-            paid = rng.random() < pays
-            told = math.log(p[0] / p[1]) if paid else math.log((1 - p[0]) / (1 - p[1]))
-            now += told if take_first else -told
-            reward += pays / pulls / order.shape[1]
-        odds[old_a] = a[first] * now
-        if a is not b:
-            turn = -a[first] * b[second]
-            a.update({c: turn * sign for c, sign in b.items()})
-            sets.update(dict.fromkeys(b, a))
-    return reward
-
-
-def test_against_an_observer_with_signs() -> None:
-    rng, p = np.random.default_rng(5), (0.7, 0.35)
-    classes = np.arange(8).repeat(3).reshape(2, -1)
-    scores = [one_epoch(rng, rng.permuted(classes, axis=1), 3, p) for _ in range(1500)]
-    error = float(np.std(scores)) / math.sqrt(len(scores))
-    assert pooled(4, 3, 3, *p).mean == pytest.approx(np.mean(scores), abs=3 * error)
-    assert error < 0.002 < (compositional(4, 3, 3, *p).mean - np.mean(scores)) / 10
 
 
 def best_of_all_strategies(half: int, repeats: int, p_high: float, p_low: float) -> float:

@@ -76,31 +76,6 @@ def test_rewards_come_as_often_as_the_arm_promises() -> None:
         assert abs(rewards.mean() - p) < 4 * np.sqrt(p * (1 - p) / draws)
 
 
-@pytest.mark.parametrize("p", [0.0, 1.0])
-def test_certain_rewards_are_certain(p: float) -> None:
-    world = BarcodeBandits(p_good=p, p_bad=1 - p)
-    start = world.reset(jax.random.key(0), bandit())
-    for seed in range(20):
-        key = jax.random.key(seed)
-        assert float(world.step(key, bandit(), start, jnp.array(2))[1]) == p
-        assert float(world.step(key, bandit(), start, jnp.array(3))[1]) == 1 - p
-
-
-def test_expected_rewards_are_the_probabilities_whatever_was_pulled() -> None:
-    world = BarcodeBandits(num_arms=4)
-    state = world.reset(jax.random.key(0), bandit())
-    for pulled in (0, 2):
-        expected = world.expected_rewards(bandit(), state)
-        np.testing.assert_allclose(expected, [0.1, 0.1, 0.9, 0.1])
-        state, _ = world.step(jax.random.key(0), bandit(), state, jnp.array(pulled))
-
-
-def test_analyses_are_told_the_good_arm() -> None:
-    world = BarcodeBandits()
-    for arm in (0, 7):
-        assert int(world.trace(bandit(arm), jnp.array(3)).good_arm) == arm
-
-
 def test_the_trial_input_is_the_share_of_pulls_done() -> None:
     world = BarcodeBandits(pulls=4, trial_input=True)
     state = world.reset(jax.random.key(0), bandit())
@@ -109,15 +84,6 @@ def test_the_trial_input_is_the_share_of_pulls_done() -> None:
         shares.append(world.observe(bandit(), state).features.tolist())
         state, _ = world.step(jax.random.key(0), bandit(), state, jnp.array(0))
     assert shares == [[0.0], [0.25], [0.5], [0.75]]
-
-
-def test_the_urn_plays_as_many_episodes_as_the_bag() -> None:
-    world = BarcodeBandits(process="urn", num_contexts=6, repeats=7)
-    assert world.episodes_per_epoch == world.max_exposures == 42
-
-
-def test_nine_contexts_can_share_ten_arms_independently() -> None:
-    assert BarcodeBandits(num_contexts=9, mapping="independent").episodes_per_epoch == 90
 
 
 RECURRING = BarcodeBandits(num_arms=3, pulls=2, num_contexts=4, repeats=50, mapping="independent")

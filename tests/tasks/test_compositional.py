@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reinstate import draws
 from reinstate.tasks.compositional import (
     HIGH,
     LOW,
@@ -74,14 +73,6 @@ def test_classes_recur_in_new_combinations(classes: np.ndarray) -> None:
     assert 9.0 < pairs.mean() < 10.8
 
 
-def test_exposures_count_earlier_meetings_of_both_stimuli(epochs: Any, classes: np.ndarray) -> None:
-    for task, epoch in zip(epochs.exposures.tolist(), classes.tolist(), strict=True):
-        for row in (HIGH, LOW):
-            met = [pair[row] for pair in epoch]
-            assert [e[row] for e in task] == [met[:n].count(c) for n, c in enumerate(met)]
-    np.testing.assert_array_equal(epochs.exposure, epochs.exposures[..., HIGH])
-
-
 def test_drawings_are_of_the_class_and_never_the_same() -> None:
     tasks = sample(DRAWN)
     np.testing.assert_allclose(np.linalg.norm(tasks.stimuli, axis=-1), 2.0, rtol=1e-5)
@@ -121,13 +112,6 @@ def test_without_classes_held_out_training_and_evaluation_use_all() -> None:
     for used in (DRAWN, DRAWN.for_evaluation(), replace(DRAWN, classes="evaluation")):
         np.testing.assert_array_equal(used.pool, np.arange(659))
     assert DRAWN.for_evaluation() == DRAWN
-
-
-def test_without_classes_held_out_an_epoch_draws_what_it_always_drew() -> None:
-    key = jax.random.key(7)
-    of, _ = recognise(np.asarray(jax.jit(DRAWN.sample_epoch)(key).stimuli) / 2)
-    drawn = draws.shuffle(jax.random.split(key, 3)[1], jnp.arange(659))[:6].tolist()
-    assert [set(of[:, row].tolist()) for row in (HIGH, LOW)] == [set(drawn[:3]), set(drawn[3:])]
 
 
 def test_barcodes_are_always_new_so_that_none_are_held_out() -> None:
@@ -193,11 +177,6 @@ def test_places_and_queries_are_fair_coins_tossed_anew_on_every_trial(
         assert agrees.mean() == pytest.approx(0.5, abs=coin)
 
 
-def test_pulls_are_counted() -> None:
-    state, _ = WORLD.step(jax.random.key(0), TASK, trial(0, LOW, pulls=2), jnp.array(1))
-    assert state.pulls == 3 and WORLD.reset(jax.random.key(0), TASK).pulls == 0
-
-
 @pytest.mark.parametrize("query", [HIGH, LOW])
 def test_keys_under_which_an_episode_is_stored(query: int) -> None:
     state = trial(1, query)
@@ -242,8 +221,3 @@ def test_sizes() -> None:
     assert paper.episodes_per_epoch == 1000 and paper.max_exposures == 5
     assert paper.episode_length == 10
     assert paper.writes_per_episode == 1 and replace(paper, stored="both").writes_per_episode == 2
-
-
-def test_barcodes_are_not_bound_by_the_number_of_drawings() -> None:
-    world = CompositionalBandits(num_classes=660, repeats=21, stimuli="barcodes")
-    assert world.episodes_per_epoch == 330 * 21

@@ -103,24 +103,6 @@ def test_the_memory_is_not_asked_for_a_stimulus_that_came_in_later() -> None:
     np.testing.assert_array_equal(context, np.where(gone, -1, query))
 
 
-def test_the_arm_of_whichever_high_stimulus_is_on_show_pays() -> None:
-    for world in (ALWAYS, SOMETIMES):
-        _, played = play(world, 0.0)
-        np.testing.assert_array_equal(played.reward, np.asarray(played.state.high_at) == 0)
-
-
-def test_others_are_of_the_same_epoch_and_of_their_kind() -> None:
-    tasks, _ = play(ALWAYS, 0.0)
-    number = np.asarray(tasks.stimuli).astype(int) @ (1 << np.arange(10))  # of each barcode
-    others = np.asarray(tasks.others).astype(int) @ (1 << np.arange(10))
-    assert others.shape == (EPOCHS, EPISODES, 3, 2)
-    for epoch in range(EPOCHS):
-        kinds = [set(number[epoch, :, row].tolist()) for row in (HIGH, LOW)]
-        assert not kinds[HIGH] & kinds[LOW]
-        for row in (HIGH, LOW):
-            assert set(others[epoch, ..., row].ravel().tolist()) == kinds[row]
-
-
 def test_others_are_drawings_of_other_episodes() -> None:
     """No drawing occurs twice in an epoch, so those of an episode and of its others all differ."""
     world = CompositionalBandits(num_classes=6, repeats=4, exchange=0.5, exchanges=4)
@@ -177,33 +159,10 @@ def test_nothing_is_exchanged_once_that_is_over_or_when_agents_are_judged(
     np.testing.assert_array_equal(played.seen.context, played.state.query)
 
 
-def test_the_curriculum_changes_nothing_else_of_an_epoch() -> None:
-    """The same key draws the same classes in the same order, with it or without."""
-    (with_it, _), (plain, _) = play(SOMETIMES, 0.0), play(PLAIN, None)
-    for name in ("context_id", "exposure", "classes", "exposures", "stimuli"):
-        np.testing.assert_array_equal(getattr(with_it, name), getattr(plain, name))
-
-
 def test_without_a_curriculum_there_is_nothing_to_give_way_to() -> None:
     tasks, played = play(PLAIN, None)
     assert tasks.others.shape == (EPOCHS, EPISODES, 0, 1, 10) and not np.any(played.state.exchanged)
     np.testing.assert_array_equal(played.seen.context, played.state.query)
-
-
-def test_without_a_curriculum_a_step_draws_what_it_always_drew() -> None:
-    """Half of the key for the reward, half for the places and the query: nothing is left over."""
-    world = replace(PLAIN, p_high=0.8, p_low=0.3)
-    task = jax.tree.map(lambda x: x[0, 0], play(PLAIN, None)[0])
-    reset, step = jax.jit(world.reset), jax.jit(world.step)
-    for seed in range(8):
-        key = jax.random.key(seed)
-        pay, following = jax.random.split(key)
-        before = reset(key, task)
-        assert [before.high_at, before.query] == draws.integers(key, 2, 0, 2).tolist()
-        after, reward = step(key, task, before, jnp.array(0))
-        odds = 0.8 if before.high_at == 0 else 0.3
-        assert reward == (jax.random.uniform(pay) < odds)
-        assert [after.high_at, after.query] == draws.integers(following, 2, 0, 2).tolist()
 
 
 def test_agents_are_judged_on_epochs_of_another_size_and_without_the_curriculum() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from reinstate.tasks.bandits import Bandits, BarcodeBandits, OmniglotBandits
-from reinstate.tasks.drawings import NUM_CLASSES, drawings_of, embeddings
+from reinstate.tasks.drawings import drawings_of
 from tasks.known_drawings import recognise
 
 WORLD = OmniglotBandits(num_contexts=4, repeats=20, num_arms=4)
@@ -49,13 +49,6 @@ def test_the_unseen_world_differs_in_its_classes_alone() -> None:
     assert world.classes == "training" and world.for_evaluation().classes == "evaluation"
     assert replace(world.for_evaluation(), classes="training") == world
     assert world.for_evaluation().for_evaluation() == world.for_evaluation()
-
-
-def test_longer_embeddings_point_the_same_way() -> None:
-    """Which is all that the cosine distance of the memory looks at."""
-    plain, long = (sample(replace(WORLD, scale=scale), 2).context for scale in (1.0, 11.0))
-    np.testing.assert_allclose(np.linalg.norm(plain, axis=-1), 1, rtol=1e-2)
-    np.testing.assert_allclose(long, 11 * plain, rtol=1e-6)
 
 
 def test_every_context_is_a_class_of_the_pool(
@@ -106,11 +99,6 @@ def test_drawings_of_episodes() -> None:
     assert len(set(zip(classes.tolist(), drawings.tolist(), strict=True))) == 5
 
 
-def test_embeddings_are_read_once() -> None:
-    assert embeddings() is embeddings()
-    assert embeddings().shape[0] == NUM_CLASSES
-
-
 @pytest.mark.parametrize(
     "world",
     [
@@ -130,8 +118,3 @@ def test_with_barcodes_the_bandits_are_the_same(world: OmniglotBandits) -> None:
     for size in ("num_actions", "observation_size", "episode_length", "episodes_per_epoch"):
         assert getattr(told, size) == getattr(world, size)
     assert told.max_exposures == world.max_exposures
-
-
-def test_as_many_contexts_as_there_are_classes() -> None:
-    assert OmniglotBandits(num_contexts=659, held_out=0).episodes_per_epoch == 6590
-    assert OmniglotBandits(num_contexts=219).episodes_per_epoch == 2190

@@ -113,17 +113,6 @@ def test_coordinates_run_from_minus_one_to_one() -> None:
     assert features.tolist() == [[-1, -1], [0, -1], [1, -1], [-1, 1], [0, 1], [1, 1]]
 
 
-def test_a_corridor_has_a_coordinate_that_never_changes() -> None:
-    world = WaterMaze(height=1, width=3, num_contexts=2)
-    features = jax.vmap(lambda cell: world.observe(a_task(0), cell).features)(jnp.arange(3))
-    assert features.tolist() == [[-1, -1], [0, -1], [1, -1]]
-
-
-def test_the_trace_tells_cell_and_goal() -> None:
-    trace = SMALL.trace(a_task(4), jnp.array(2))
-    assert (int(trace.cell), int(trace.goal)) == (2, 4)
-
-
 @pytest.mark.parametrize(("height", "width", "steps"), [(4, 4, 20), (2, 3, 7)])
 def test_a_random_walk_earns_what_the_baseline_says(height: int, width: int, steps: int) -> None:
     world, episodes = WaterMaze(height=height, width=width, steps=steps, num_contexts=2), 6000
@@ -146,7 +135,3 @@ def test_a_random_walk_earns_what_the_baseline_says(height: int, width: int, ste
     rewards = np.asarray(episode(keys(episodes)))
     noise = rewards.std() / np.sqrt(episodes)
     assert rewards.mean() == pytest.approx(random_walk_goals(height, width, steps), abs=4 * noise)
-
-
-def test_nine_cells_can_hold_ten_goals_drawn_independently() -> None:
-    assert WaterMaze(height=3, width=3, goals="independent").num_cells == 9

@@ -32,7 +32,6 @@ SAMPLED_EPOCHS = 20
 AGE_SCALE = 3.0  # log(1 + age) of the oldest of a hundred memories is 4.6
 SHARPEST = 20.0  # log p: far beyond where the best match is recalled alone, and κ^p still a number
 LARGEST_POWER = 1e6  # of a, b and null at the start: e^SHARPEST times that is still a number
-NEEDED = ("distances", "written", "values", "kernel", "writes")  # of what a memory finds
 
 
 @dataclass(frozen=True)
@@ -124,11 +123,6 @@ class Recognizer(eqx.Module):
 
     def __call__(self, found: Any) -> Recollection:
         """Combine the neighbours of a `Retrieval`, or of what has the same fields."""
-        if missing := [name for name in NEEDED if not hasattr(found, name)]:
-            raise UserError(
-                f"what this memory finds has no {', '.join(missing)}, which recognition needs: give"
-                " it the fields of reinstate.memory.Retrieval, or use another memory"
-            )
         there = found.written > 0  # (k,), of which margin may want one more than is combined
         similarity = jnp.where(there[0], 1 - jnp.where(there[0], found.distances[0], 0.0), 0.0)
         combined = there & (jnp.arange(there.size) < self.settings.neighbours)
