@@ -4,6 +4,7 @@ With stand-ins for all that is slow, and in this process; `make torture` does it
 """
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -87,7 +88,16 @@ def trouble_after(name: str, mode: str, at: int) -> str:
 @pytest.mark.parametrize("name", stubbed.LINES)
 def test_the_same_command_goes_on_to_the_same_bits(name: str, mode: str) -> None:
     trouble = {}
-    for at, (operation, path) in enumerate(undisturbed(name)[0], 1):
+    for at, (operation, path) in telling(undisturbed(name)[0]):
         if applies(mode, operation) and (found := trouble_after(name, mode, at)):
             trouble[f"{at}: {operation} {path}"] = found
     assert not trouble
+
+
+def telling(operations: list[tuple[str, str]]) -> list[tuple[int, tuple[str, str]]]:
+    """Number operations; of those that do the same to files of one name, the first and the last."""
+    numbered = [*enumerate(operations, 1)]
+    kinds = [(operation, re.sub(r"\d+", "", Path(path).name)) for operation, path in operations]
+    first = {kind: at for at, kind in reversed([*enumerate(kinds, 1)])}
+    last = {kind: at for at, kind in enumerate(kinds, 1)}
+    return [numbered[at - 1] for at in sorted({*first.values(), *last.values()})]
