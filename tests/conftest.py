@@ -28,7 +28,7 @@ jax.config.update("jax_num_cpu_devices", 2)
 COMPILING = {
     "jax_disable_most_optimizations": True,
     "jax_compilation_cache_dir": str(Path(__file__).parents[1] / ".jax-cache"),
-    "jax_persistent_cache_min_compile_time_secs": 0.1,
+    "jax_persistent_cache_min_compile_time_secs": 0.0,
     "jax_traceback_in_locations_limit": 0,  # where each operation came from: nobody looks
 }
 for name, value in COMPILING.items():

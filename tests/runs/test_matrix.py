@@ -88,8 +88,8 @@ def until_finished(work: Callable[[], Any]) -> int:
             stops += 1
 
 
-@pytest.mark.parametrize("every", [1, 2, 3, 100])
-@pytest.mark.parametrize("stops", [[], [1], [2], [3], [1, 2, 3], [EPOCHS]])
+@pytest.mark.parametrize("every", [1, 3, 100])
+@pytest.mark.parametrize("stops", [[], [2], [1, 2, 3], [EPOCHS]])
 def test_when_it_is_saved_and_stopped_does_not_matter(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
