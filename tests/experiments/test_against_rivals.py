@@ -17,7 +17,7 @@ from reinstate.evaluation import Condition, Evaluation, evaluate_in
 from reinstate.memory import DND
 from reinstate.runs.candidates import Ranges
 from reinstate.runs.evaluator import Evaluator
-from reinstate.runs.experiment import LEARNER
+from reinstate.runs.experiment import LEARNER, experiment_of, find_experiment
 from reinstate.runs.reproduce import reproduce
 from reinstate.runs.search import Asked, Search, best_for, best_rates, search
 from reinstate.settings import Settings
@@ -140,3 +140,10 @@ def test_agents_of_a_contest_play_as_much_in_worlds_of_one_shape(contest: Any) -
         worlds = (settings.task, *contest.elsewhere(settings.task).values())
         assert len({(w.context_size, w.num_actions, w.observation_size) for w in worlds}) == 1
     assert any("120" in name for name in BANDITS.elsewhere(BarcodeBandits()))  # type: ignore[misc]
+
+
+def test_contests_have_names_and_are_not_what_their_worlds_are_about() -> None:
+    assert [find_experiment(each.name) for each in CONTESTS] == list(CONTESTS)
+    assert [experiment_of(each.world) for each in CONTESTS] == [
+        *map(find_experiment, ("barcode-bandits", "water-maze", "barcode-bandits"))
+    ]
