@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import jax.numpy as jnp
 
 from measuring import Compiled, compile_timed
-from reinstate.analysis.states import evaluate_watched
+from reinstate.analysis.memory_map import evaluate_watched
 from reinstate.devices import over_seeds
 from reinstate.evaluation import Condition
 from reinstate.memory import DND

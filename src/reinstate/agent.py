@@ -180,7 +180,7 @@ class Agent(Player):
         A unit whose gates stay open is multiplied with each exposure, nearly twofold at
         initialisation (r = .5, f = .73) and by up to the number of steps once trained. By the last
         exposure of barcode bandits one stored unit in six is at the clip;
-        `reinstate.analysis.states` counts them.
+        `reinstate.analysis.memory_map` counts them.
 
         The clip keeps c within the floating-point numbers, and that is all. It does not keep c in
         tanh's range: far outside it h shows the sign of c alone, i ∘ c_in, at most 1 per step,

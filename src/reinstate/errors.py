@@ -39,21 +39,21 @@ def require_positive(**settings: float) -> None:
             raise UserError(f"{name} must be positive, not {value}")
         largest = LARGEST_COUNT if isinstance(value, int) else LARGEST_NUMBER
         if value > largest:
-            raise UserError(f"{name} must be at most {largest}, not {brief(value)}")
+            raise UserError(f"{name} must be at most {largest}, not {value}")
 
 
 def require_finite(**settings: float) -> None:
     """Refuse settings that are no number, infinite, or too large to compute with."""
     for name, value in settings.items():
         if not abs(value) <= LARGEST_NUMBER:
-            raise UserError(f"{name} must be a finite number, not {brief(value)}")
+            raise UserError(f"{name} must be a finite number, not {value}")
 
 
 def require_within(low: float, high: float, **settings: float) -> None:
     """Refuse settings outside low … high."""
     for name, value in settings.items():
         if not low <= value <= high:
-            raise UserError(f"{name} must lie between {low} and {high}, not {brief(value)}")
+            raise UserError(f"{name} must lie between {low} and {high}, not {value}")
 
 
 def require_not_negative(**settings: float) -> None:
@@ -63,12 +63,6 @@ def require_not_negative(**settings: float) -> None:
             raise UserError(f"{name} must be 0 or more, not {value}")
         if value:
             require_positive(**{name: value})
-
-
-def brief(value: float) -> str:
-    """Write a number in a few characters: a line may be given one of thousands of digits."""
-    text = str(value)
-    return text if len(text) <= 24 else f"{text[:8]}… ({len(text)} characters)"
 
 
 def require_probability(**settings: float) -> None:

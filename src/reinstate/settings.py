@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from reinstate import rivals  # noqa: F401  (registers them)
 from reinstate.agent import AgentKind, Network, maker_of
-from reinstate.errors import LARGEST_COUNT, UserError, brief, nearest, one_line, require_positive
+from reinstate.errors import LARGEST_COUNT, UserError, nearest, one_line, require_positive
 from reinstate.evaluation import Evaluation
 from reinstate.files import convert
 from reinstate.learner import A2C, Learner, Rates
@@ -29,7 +29,7 @@ MEMORY_KIND = "memory-kind"  # what kind of memory is a setting by this name
 def require_seed(seed: int, name: str = "seed") -> None:
     """Refuse a seed that random numbers cannot start from."""
     if not 0 <= seed <= MAX_SEED:
-        raise UserError(f"{name} must lie between 0 and {MAX_SEED}, not {brief(seed)}")
+        raise UserError(f"{name} must lie between 0 and {MAX_SEED}, not {seed}")
 
 
 @dataclass(frozen=True)

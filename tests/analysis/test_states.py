@@ -11,7 +11,7 @@ import pytest
 
 import studies
 from reinstate.agent import Agent, Network, make_agent
-from reinstate.analysis.states import BEYOND, evaluate_watched, stored_scores
+from reinstate.analysis.memory_map import BEYOND, evaluate_watched, stored_scores
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
 from reinstate.memory import DND
 from reinstate.player import Decision, Player

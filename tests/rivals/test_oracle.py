@@ -10,7 +10,7 @@ import pytest
 from jax import Array
 
 from reinstate.agent import Network
-from reinstate.analysis.states import evaluate_watched
+from reinstate.analysis.memory_map import evaluate_watched
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
 from reinstate.memory import DND
 from reinstate.rivals import RIVALS

@@ -5,14 +5,93 @@ width of their own. Importing this package registers them.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from reinstate.agent import Maker, Wiring
+import jax.numpy as jnp
+from jax import Array
+
+from reinstate.agent import Agent, Maker, Network, Wiring
+from reinstate.memory import DND, Memory
 from reinstate.registry import register
 from reinstate.rivals.deltanet import DeltaNetMaker
 from reinstate.rivals.hcam import HCAMMaker
 from reinstate.rivals.recurrent import LRUMaker, RecurrentMaker
-from reinstate.rivals.reinstating import OracleMaker, ReinstatingMaker
 from reinstate.rivals.transformer import TransformerMaker
+from reinstate.tasks.base import World
+
+
+@dataclass(frozen=True)
+class ReinstatingMaker(Maker):
+    """Makes agents that reinstate, whatever width the experiment's network has."""
+
+    wiring: Wiring = field(kw_only=True)
+    hidden_size: int = field(kw_only=True)
+
+    def memory_for(self, memory: Memory, world: World, network: Network) -> Memory:
+        """Return the memory that such agents have, given the experiment's."""
+        return self.wiring.memory_for(memory, world, network)
+
+    def __call__(self, world: World, network: Network, *, key: Array) -> Agent:
+        """Make an agent."""
+        return self.wiring(world, replace(network, hidden_size=self.hidden_size), key=key)
+
+
+SAME = 0.5  # distance: numbers of other contexts lie 1 or more apart
+
+
+@dataclass(frozen=True)
+class ByNumber:
+    """A world that shows the numbers of contexts in place of what they look like."""
+
+    world: World
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.world, name)
+
+    def contexts(self, task: Any) -> Array:
+        shown = self.world.contexts(task)
+        ids = self.world.context_ids(task).astype(shown.dtype)
+        return jnp.broadcast_to(1 + ids[:, None], shown.shape)
+
+
+class Oracle(Agent):
+    """The paper's agent with perfect retrieval: its memory goes by which context it is.
+
+    It gets the newest state that its own context stored, and nothing in a new context, where the
+    paper's agent gets another context's state. What it still loses is lost in using what comes
+    back; what epL2RL loses against it, in retrieving.
+    """
+
+    def __init__(self, world: World, network: Network, *, key: Array) -> None:
+        super().__init__(world, Wiring("", route="gate"), network, key=key)
+
+    def view(self, world: World) -> World:
+        """Show numbers: of what it is shown, the agent sees no context, only the memory does."""
+        shown: Any = ByNumber(world)
+        return shown
+
+    def read(
+        self, memory: Memory, contents: Any, context: Array, state: Any
+    ) -> tuple[Any, Any, Any]:
+        """Recall the own context's state, or zeros."""
+        found, contents = memory.read(contents, context)
+        return jnp.where(found.distances[0] < SAME, found.value, 0.0), found, contents
+
+
+@dataclass(frozen=True)
+class OracleMaker(Maker):
+    """Makes agents with perfect retrieval."""
+
+    def memory_for(self, memory: Memory, world: World, network: Network) -> Memory:
+        """Return a dictionary by number, with room for all contexts of an epoch."""
+        writes = world.episodes_per_epoch * world.writes_per_episode
+        return DND(capacity=writes, distance="euclidean")
+
+    def __call__(self, world: World, network: Network, *, key: Array) -> Oracle:
+        """Make an agent."""
+        return Oracle(world, network, key=key)
+
 
 EQUAL: Mapping[str, Maker] = {
     "epl2rl-oracle": OracleMaker(
