@@ -10,8 +10,7 @@ import pytest
 import reinstate_paper
 from made_up import columns, judged, near
 from reinstate.analysis.intervals import over_seeds
-from reinstate.analysis.verdicts import Evidence, Region, with_verdicts
-from reinstate.cli.tables import print_alarms, print_checks
+from reinstate.analysis.verdicts import Region
 from reinstate.runs import conclusions
 from reinstate.runs.conclusions import conclude
 from reinstate.runs.experiment import EXPERIMENTS, Check, no_checks
@@ -70,12 +69,6 @@ def test_agents_that_share_no_seed_are_not_compared() -> None:
     ]
     (alone,) = claims.of_section("4.9", compared)
     assert alone.claim.startswith("a earns more than any agent without")
-
-
-def test_recorded_seeds_decide_and_not_the_interval_recorded_beside_them() -> None:
-    """So results of an earlier version, whose intervals were others, can be judged again."""
-    summary = over_seeds([5.1, 5.2, 5.3]) | {"ci95": [1.0, 9.0], "mean": 0.0}
-    assert verdict(claims.exceeds(agents(a=summary), "a", OPTIMUM)) == "supported"
 
 
 def test_falls_are_relative_and_of_each_seed() -> None:
@@ -256,30 +249,6 @@ def test_bounds_say_what_they_are_shares_of() -> None:
     assert claims.no_better(two, "b", "a", OPTIMUM).bound == f"at most 0.400: a tenth of {gap}"
     assert [c.section for c in claims.of_section("4.2", [widely])] == ["4.2"]
     json.dumps(widely.as_row(), allow_nan=False)
-
-
-def test_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    def check(name: str, value: float, ci95: Any, p: float, paper: str = "") -> Check:
-        evidence = Evidence(value, ci95, p / 2, 1 - p / 2, 3)
-        return Check(name, evidence, Region(low=1.0), "at least 1", "4.2", paper)
-
-    found = [
-        check("ours", 2.0, None, 1.0),
-        check("the first", 2.0, [1.5, 2.5], 0.01, "they say"),
-        check("the second", 0.5, [0.2, 0.8], 0.02, "they say"),
-    ]
-    print_checks(with_verdicts([each.as_row() for each in found]))
-    print_alarms(["impossible"])
-    assert capsys.readouterr().out.splitlines() == [
-        "the paper, section 4.2",
-        "supported: the first: 2.000 [1.500, 2.500], claimed at least 1;"
-        " p = .01, after Holm p = .02",
-        "contradicted: the second: 0.500 [0.200, 0.800], claimed at least 1;"
-        " p = .02, after Holm p = .02",
-        "our own claims",
-        "undecided: ours: 2.000 (one seed cannot tell), claimed at least 1; p = 1",
-        "ALARM: impossible",
-    ]
 
 
 # Alarms

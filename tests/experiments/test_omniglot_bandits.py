@@ -10,7 +10,7 @@ from made_up import assert_all_supported_but, changed, columns, near
 from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.verdicts import count_verdicts, with_verdicts
 from reinstate.baselines.bandits import one_exposure
-from reinstate.files import read_json
+from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import regret_columns
 from reinstate.runs.reproduce import reproduce
 from reinstate.settings import Settings
@@ -133,13 +133,12 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def results(out: Path) -> dict[str, Any]:
-    return read_json(out / "results.json")
+    return {**read_results(out)}
 
 
 def test_every_chart_finds_something_to_draw(results: Any) -> None:
-    ours = {"familiarity", "elimination"}
-    assert set(OMNIGLOT_BANDITS.charts) == {"training-curves", "by-exposure", "regret"} | ours
-    assert all(draw(results) for draw in OMNIGLOT_BANDITS.charts.values())
+    drawn = {name for name, draw in OMNIGLOT_BANDITS.charts.items() if draw(results)}
+    assert drawn == {"training-curves", "by-exposure", "regret", "familiarity", "elimination"}
 
 
 def test_agents_are_judged_on_classes_they_learned_on_as_well(results: dict[str, Any]) -> None:

@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 
 from reinstate import devices
-from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import CheckRow
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.baselines.bandits import one_exposure
 from reinstate.files import read_json
 from reinstate.memory import DND
-from reinstate.runs.conclusions import conclude, read_results
+from reinstate.runs.conclusions import read_results
 from reinstate.runs.evaluator import Evaluator
-from reinstate.runs.experiment import no_checks
 from reinstate.runs.reproduce import curve_of, rounded
 from reinstate.settings import Settings, to_dict
 from reinstate.tasks.water_maze import WaterMaze
@@ -145,34 +143,6 @@ def test_rounding() -> None:
         "b": {"c": 1e-9},
         "d": "1.0",
     }
-
-
-def measured(**agents: dict[str, Any]) -> Any:
-    """What was measured of agents, as far as conclusions need it."""
-    return {
-        "agents": agents,
-        "optimum": {"without_memory": 4.0, "with_memory": 6.0},
-        "baselines": {},
-    }
-
-
-def test_everyone_is_held_against_the_ceiling_of_its_kind() -> None:
-    reward = over_seeds([2.9, 3.1])
-    kinds = {"epl2rl": True, "l2rl": False, "theirs with memory": True}
-    agents: Any = {name: {"reward": reward, "remembers": has} for name, has in kinds.items()}
-    found: Any = conclude(replace(BARCODE_BANDITS, checks=no_checks), measured(**agents))
-    shares = [agent["share_of_ceiling"] for agent in found["agents"].values()]
-    assert shares == pytest.approx([0.5, 0.75, 0.5])
-    assert found["checks"] == found["alarms"] == []
-
-
-def test_what_no_agent_of_its_kind_can_earn_is_an_alarm() -> None:
-    """The same reward is possible with a memory, and impossible without."""
-    reward = over_seeds([5.0, 5.1, 5.2])
-    kinds = {"epl2rl": True, "l2rl": False}
-    agents: Any = {name: {"reward": reward, "remembers": has} for name, has in kinds.items()}
-    (alarm,) = conclude(replace(BARCODE_BANDITS, checks=no_checks), measured(**agents))["alarms"]
-    assert alarm.startswith("l2rl earns 5.1000, 19.1 standard errors above the best")
 
 
 def test_a_task_too_large_to_solve_can_be_played_all_the_same(tmp_path: Path) -> None:
