@@ -34,8 +34,13 @@ OPTIMUM = {
 }
 
 
+def weight(summary: OverSeeds) -> Any:
+    """A weight of the choice model: seeds are participants."""
+    return {**summary, "per_participant": summary["per_seed"]}
+
+
 def weights(**values: float) -> dict[str, OverSeeds]:
-    return {name: near(value) for name, value in values.items()}
+    return {name: weight(near(value)) for name, value in values.items()}
 
 
 AGENTS: dict[str, Any] = {
@@ -91,7 +96,7 @@ def test_only_agents_that_were_run_are_spoken_of() -> None:
 
 
 def test_weights_of_nothing_are_no_share_of_each_other() -> None:
-    none = dict.fromkeys(STRATEGIES, over_seeds([0.0] * 20))
+    none = dict.fromkeys(STRATEGIES, weight(over_seeds([0.0] * 20)))
     found = judged(checks(changed(AGENTS, CUED, none), OPTIMUM, {}))
     share = "on cued episodes (weight, as a share of the largest)"
     assert found[f"epl2rl uses EMB {share}"] == "contradicted"
