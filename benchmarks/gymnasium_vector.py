@@ -7,19 +7,17 @@ Both are warmed up, and take turns, so that a busy moment hits both. Random acti
 several rounds are recorded, all rounds beside them.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import tyro
 from gymnasium.vector import SyncVectorEnv
 
-from measuring import made, write_record
+from measuring import made, rates, ratio, take_turns, write_record
 from reinstate.interop.gymnasium import IDS, ReinstateEnv, ReinstateVectorEnv
 
 
@@ -29,8 +27,8 @@ class Options:
     per: tuple[str, ...] = ("epoch", "exposure")
     lanes: int = 64
     rounds: int = 7
-    seconds: float = 1.0
-    """How long a round is, about."""
+    steps: int = 200
+    """Of each lane, in a round."""
     seed: int = 0
     out: Path = Path("results/adapters/gymnasium-vector.json")
 
@@ -69,41 +67,28 @@ def compare(options: Options, id: str, per: Any) -> dict[str, Any]:
         "vector": ReinstateVectorEnv(IDS[id], options.lanes, **arguments),
         "sync": SyncVectorEnv([one] * options.lanes, autoreset_mode="SameStep"),
     }
-    players = {name: player(each, options.seed, options.lanes) for name, each in vectors.items()}
-    speeds = take_turns({**players, "single": player(one(), options.seed)}, options)
-    found = {n: {"median": float(np.median(s)), "rounds": s} for n, s in speeds.items()}
-    times = float(np.median(np.divide(speeds["vector"], speeds["sync"])))
-    return {**found, "times": times}
+    players = {name: player(options, each, options.lanes) for name, each in vectors.items()}
+    seconds = take_turns({**players, "single": player(options, one())}, options.rounds)
+    taken = {name: options.steps * (1 if name == "single" else options.lanes) for name in seconds}
+    found = {name: rates(taken[name], spent) for name, spent in seconds.items()}
+    pair = ((taken[name], seconds[name]) for name in ("vector", "sync"))
+    return {**found, "times": ratio(*pair)["median"]}
 
 
-def player(envs: Any, seed: int, lanes: int = 0) -> Callable[[], int]:
-    """Return a function that takes one step in every lane and tells how many that were."""
+def player(options: Options, envs: Any, lanes: int = 0) -> Callable[[], None]:
+    """Return a function that plays a round at random."""
     space = envs.single_action_space if lanes else envs.action_space
-    actions = np.random.default_rng(seed)
-    envs.reset(seed=seed)
+    actions = np.random.default_rng(options.seed)
+    envs.reset(seed=options.seed)
 
-    def step() -> int:
-        _, _, terminated, _, _ = envs.step(actions.integers(space.n, size=lanes or None))
-        if not lanes and terminated:
-            envs.reset()
-        return lanes or 1
+    def play() -> None:
+        for _ in range(options.steps):
+            _, _, terminated, _, _ = envs.step(actions.integers(space.n, size=lanes or None))
+            if not lanes and terminated:
+                envs.reset()
 
-    return step
-
-
-def take_turns(players: dict[str, Callable[[], int]], options: Options) -> dict[str, list[float]]:
-    """Play rounds in turn after one that does not count; return each one's steps per second."""
-    speeds: dict[str, list[float]] = {name: [] for name in players}
-    for round in range(options.rounds + 1):
-        for name, step in players.items():
-            steps, began = 0, time.perf_counter()
-            while time.perf_counter() - began < options.seconds:
-                steps += step()
-            if round:
-                speeds[name].append(steps / (time.perf_counter() - began))
-    return speeds
+    return play
 
 
 if __name__ == "__main__":
-    print(f"Gymnasium {gymnasium.__version__}")
     main(tyro.cli(Options, description=__doc__))

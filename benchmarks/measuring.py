@@ -30,7 +30,7 @@ class Compiled(NamedTuple):
     run: Any
     trace: float  # seconds of tracing and lowering, in Python
     xla: float  # seconds of XLA
-    memory: int | None  # bytes of arguments, results and what lies between, if the backend tells
+    memory: int  # bytes of arguments, results and what lies between
 
 
 def compile_timed(jitted: Any, *arguments: Any) -> Compiled:
@@ -41,8 +41,6 @@ def compile_timed(jitted: Any, *arguments: Any) -> Compiled:
     run = lowered.compile()
     seconds = traced - began, time.perf_counter() - traced
     found = run.memory_analysis()
-    if found is None:
-        return Compiled(run, *seconds, None)
     parts = found.argument_size_in_bytes + found.output_size_in_bytes + found.temp_size_in_bytes
     return Compiled(run, *seconds, int(parts - found.alias_size_in_bytes))
 

@@ -9,7 +9,7 @@ Ways take turns, so that a busy moment hits them all. Reports the best and the m
 machine the best is the machine's speed, and the gap between the two shows how busy it was.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,6 @@ from measuring import made, rounded, take_turns, write_record
 from reinstate.memory import DND, Contents, search
 
 VALUE_SIZE = 50  # the paper's cell states
-LONG = 60.0  # seconds after which measurements of one memory are not repeated
 
 
 @dataclass(frozen=True)
@@ -67,13 +66,8 @@ def main(options: Options) -> None:
         for size in options.sizes:
             if 4.0 * entries * size <= options.most:
                 rows.append(measured(options, entries, size))
-                show(rows[-1])
-    document: dict[str, Any] = {
-        **made(),
-        "k": options.k,
-        "rows": rows,
-    }
-    write_record(options.record, document)
+                print(rows[-1], flush=True)
+    write_record(options.record, {**made(), "k": options.k, "rows": rows})
 
 
 def measured(options: Options, entries: int, size: int) -> dict[str, Any]:
@@ -89,7 +83,7 @@ def measured(options: Options, entries: int, size: int) -> dict[str, Any]:
         ways["plain_episode"] = looped(Plain(entries), size, turns)
         ways["plain_episode_k"] = looped(Plain(entries, k), size, turns)
         ways["plain_write"] = looped(Plain(entries), size, turns, reads=False)
-    seconds = take_turns(ways, options.repeats, LONG)
+    seconds = take_turns(ways, options.repeats, patience=60.0)
     row: dict[str, Any] = {"entries": entries, "size": size}
     for name, found in seconds.items():
         times = {"best": min(found), "median": median(found)}
@@ -131,12 +125,6 @@ def looped(dnd: DND, size: int, turns: int, reads: bool = True) -> Callable[[], 
         return state[0], found
 
     return timed
-
-
-def show(row: Mapping[str, Any]) -> None:
-    times = {name: found for name, found in row.items() if isinstance(found, dict)}
-    parts = [f"{name} {1e6 * found['best']:,.1f} µs" for name, found in times.items()]
-    print(f"{row['entries']:>9,} × {row['size']:<5}", ", ".join(parts), flush=True)
 
 
 if __name__ == "__main__":

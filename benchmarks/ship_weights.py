@@ -17,14 +17,8 @@ import numpy as np
 from reinstate.files import read_json, write_json
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.run import SHIPPED, Run, open_run
+from reinstate_paper import EXPERIMENTS
 
-EXPERIMENTS = (
-    "barcode-bandits",
-    "omniglot-bandits",
-    "compositional-bandits",
-    "water-maze",
-    "two-step",
-)
 AGENTS = ("epl2rl", "l2rl", "l2rl-context")
 
 

@@ -10,21 +10,24 @@ varied while all else stays as the preset has it: lanes, seeds, hidden (units), 
 epoch (episodes), unroll (steps compiled side by side). PyTorch is compared where it is installed.
 """
 
+import os
+import resource
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import jax
 import tyro
 
 import against_pytorch
-import waiting
 from cases import AXES, KINDS, Case, Program, case_of
 from floors import Machine, floor_of, measure_machine
-from measuring import load, made, processor, rates, rounded, take_turns, write_record
+from measuring import in_bytes, load, made, processor, rates, rounded, take_turns, write_record
 from reinstate import devices
 from reinstate.errors import UserError
 from reinstate.figures.chart import Chart, Series
@@ -36,6 +39,7 @@ Axis = Literal["lanes", "seeds", "hidden", "memory", "epoch", "unroll"]
 Measure = Literal["speed", "rivals", "start"]
 PATIENCE = 10.0  # seconds that the programs of one curve may take turns
 NOTE = "Median over repetitions, with quartiles."
+CACHES = ("JAX_COMPILATION_CACHE_DIR", "JAX_ENABLE_COMPILATION_CACHE")  # which a user may set
 SAYS = {"train": "training", "judge": "evaluation"}
 
 
@@ -68,7 +72,7 @@ def main(options: Options) -> None:
         found["rivals"] = against_pytorch.compare(preset, options.repeats)
     if "start" in options.measure:
         say(f"{first.experiment}, {first.agent}: starting twice")
-        found["start"] = waiting.starts(first, preset)
+        found["start"] = starts(first, preset)
     told = {"processor": processor(), "load": busy, "preset": preset}  # load before it began
     document = {**made(), **told, **found, "seconds": round(time.perf_counter() - began)}
     write_record(options.out / f"{platform}.json", document)
@@ -117,6 +121,32 @@ def measured(options: Options, cases: Sequence[Case], machine: Machine) -> Itera
             "program_bytes": compiled.memory,
             "floor": floor_of(case, machine, rate["median"], kind == "train"),
         }
+
+
+def starts(case: Case, preset: str) -> dict[str, Any]:
+    """Start the same training twice as a command: without compiled programs, then with them."""
+    with TemporaryDirectory(prefix="reinstate-speed-") as folder:
+        words = ["train", case.experiment, "--preset", preset, "--agent", case.agent]
+        found = {
+            name: first_line([*words, "--out", f"{folder}/{name}"], folder)
+            for name in ("cold", "warm")
+        }
+    return {"experiment": case.experiment, "agent": case.agent, **found}
+
+
+def first_line(words: list[str], cache: str) -> dict[str, Any]:
+    """Start a command of ours and end it at its first progress line: seconds, and peak memory."""
+    kept = {name: value for name, value in os.environ.items() if name not in CACHES}
+    program: list[str] = [sys.executable, "-m", "reinstate", *words]
+    began, env = time.perf_counter(), kept | {"XDG_CACHE_HOME": cache}
+    with subprocess.Popen(program, env=env, text=True, stderr=subprocess.PIPE) as child:
+        assert child.stderr is not None
+        if not any(": epoch " in line for line in child.stderr):
+            raise UserError(f"reinstate {' '.join(words[:2])} did not get to train")
+        seconds = time.perf_counter() - began
+        child.kill()
+    peak = in_bytes(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)  # of any child so far
+    return {"seconds": rounded(seconds, 3), "peak_bytes": peak}
 
 
 def charts(document: dict[str, Any]) -> dict[str, Chart]:
