@@ -89,58 +89,6 @@ def written(tmp_path: Path, value: Any) -> str:
     return (tmp_path / "x.json").read_text()
 
 
-def test_lists_of_numbers_stand_on_one_line(tmp_path: Path) -> None:
-    value = {
-        "seeds": [0, 1, 2],
-        "exponents": [1e-09, -2.5e22, 3.0],
-        "gaps": [None, 0.25, None],
-        "one": [7],
-        "none": [],
-        "nested": [[1.5, 2.5], [3.5, None]],
-        "words": ["a", "b"],
-        "mixed": [1, "b"],
-        "flags": [True, 0],
-    }
-    assert (
-        written(tmp_path, value)
-        == """\
-{
- "seeds": [0, 1, 2],
- "exponents": [1e-09, -2.5e+22, 3.0],
- "gaps": [null, 0.25, null],
- "one": [7],
- "none": [],
- "nested": [
-  [1.5, 2.5],
-  [3.5, null]
- ],
- "words": [
-  "a",
-  "b"
- ],
- "mixed": [
-  1,
-  "b"
- ],
- "flags": [
-  true,
-  0
- ]
-}
-"""
-    )
-
-
-TEXTS = ["[\n 1,\n 2\n ]", "[1, 2]", "a\n  b", '"\n 1', "[", "]\n", "1,\n 2", "\\n 1"]
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_text_that_looks_like_a_list_stays_text(tmp_path: Path, text: str) -> None:
-    value = {text: [text, 1, {"inner": [text]}], "numbers": [1, 2]}
-    assert '"numbers": [1, 2]\n' in written(tmp_path, value)
-    assert read_json(tmp_path / "x.json") == value
-
-
 Whole = st.integers(-(2**63), 2**63)
 Leaf = st.none() | st.booleans() | Whole | st.floats(allow_nan=False, allow_infinity=False)
 Text = st.text('[],\n 1"\\{}:e-.γ', max_size=12)

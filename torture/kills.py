@@ -42,6 +42,7 @@ from reinstate.runs.provenance import provenance
 
 TROUBLE = ("lost", "stuck", "differing", "leftovers", "tracebacks")
 INPUTS = ("choices.csv", "results")  # what commands read
+RESUMED = ("train", "reproduce", "pretrain")  # by --resume; others just continue
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT")
 MOMENTS = 25  # signals of each kind and command
 CROWDED = ("train", "reproduce all", "tune", "pretrain")
@@ -144,14 +145,14 @@ def learn(here: Path, names: Sequence[str]) -> None:
     for name in names:
         with Faults(here) as counted:
             assert cli.main(line_of(name)) == 0, name
-        if takes_resume(name):
+        if name in RESUMED:
             assert cli.main(line_of(name, resume=True)) == 0, name
         found = bits(Path("out"))
-        clear()
+        shutil.rmtree("out", ignore_errors=True)
         began = time.monotonic()
         assert run(name).status == 0, name
         _known[name] = Undisturbed(counted.operations, found, time.monotonic() - began)
-        clear()
+        shutil.rmtree("out", ignore_errors=True)
     from jax._src import xla_bridge
 
     assert not xla_bridge._backends, "JAX was started"
@@ -195,7 +196,7 @@ def disturb(seed: int, case: Case) -> tuple[int, dict[str, str]]:
         first = wait(pid)
         times = int(first.status not in (0, 2))
     trouble |= aftermath(name, first)
-    clear()
+    shutil.rmtree("out", ignore_errors=True)
     return times, trouble
 
 
@@ -225,7 +226,7 @@ def aftermath(name: str, first: Ended) -> dict[str, str]:
     out = Path("out")
     saved = trained(out)
     last = run(name)
-    if last.status == 2 and "--resume" in last.said and takes_resume(name):
+    if last.status == 2 and "--resume" in last.said and name in RESUMED:
         last = run(name, resume=True)
     found = trained(out)
     try:
@@ -268,17 +269,8 @@ def counted(
     return [rows[each] for each in sorted(rows)]
 
 
-def takes_resume(name: str) -> bool:
-    """Tell whether a command has the option --resume; others just continue."""
-    return name in ("train", "reproduce", "pretrain")
-
-
 def line_of(name: str, resume: bool = False) -> list[str]:
     return [*stubbed.LINES[name].split(), *(["--resume"] if resume else [])]
-
-
-def clear() -> None:
-    shutil.rmtree("out", ignore_errors=True)
 
 
 def slowly(name: str) -> int:

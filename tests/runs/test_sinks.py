@@ -96,28 +96,6 @@ def test_tensorboard_has_every_epoch_once(run: Run) -> None:
     assert set(curves["steps_per_second"].values()) == {20.0}
 
 
-def test_training_is_tracked(tmp_path: Path) -> None:
-    pytest.importorskip("tensorboardX")
-    run = new_run(tmp_path / "x")
-    train("epl2rl", TINY, run, SILENT, checkpoint_every=2, track=["tensorboard"])
-    curves, rows = as_tensorboard_shows(run.path / "tensorboard"), run.read_metrics()
-    for name in NAMES:
-        for seed in TINY.seed_range:
-            expected = {row["epoch"]: pytest.approx(row[name][seed]) for row in rows}
-            assert curves[f"{name}/seed-{seed}"] == expected
-    assert curves["steps"] == {1: 144, 2: 288, 3: 432, 4: 576}
-
-
-def test_nothing_is_trained_without_the_sink(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    run = new_run(tmp_path / "x")
-    with pytest.raises(UserError, match="--track wandb needs wandb"):
-        train("epl2rl", TINY, run, SILENT, track=["wandb"])
-    assert not run.metrics_path.exists()
-
-
 def test_wandb_continues_the_same_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
