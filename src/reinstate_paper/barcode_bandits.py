@@ -49,11 +49,8 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
     """Section 4.1's statements, for whichever of its agents were run."""
     if "with_memory" not in optimum:  # margins are shares of what a memory is worth
         return []
-    found: list[Check] = []
     said = "epL2RL widely outperforms L2RL and L2RL+Context (Fig. 3a)"
-    for name in ("l2rl", "l2rl-context"):
-        if {"epl2rl", name} <= agents.keys():
-            found.append(claims.outperforms(agents, "epl2rl", name, optimum, WIDELY, paper=said))
+    found = claims.beats(agents, ("l2rl", "l2rl-context"), optimum, said, WIDELY)
     found += claims.memory_as_input(agents, optimum)
     if {"l2rl", "l2rl-context"} <= agents.keys():
         found.append(claims.no_better(agents, "l2rl-context", "l2rl", optimum))

@@ -85,6 +85,14 @@ def outperforms(
     return claim(text, found, Region(low=least), words(margin, least), **notes)
 
 
+def beats(
+    agents: Agents, others: Sequence[str], optimum: Values, said: str, margin: Margin = MORE
+) -> list[Check]:
+    """The paper's claim that epL2RL earns more than other agents, as far as they were run."""
+    both = [name for name in others if {"epl2rl", name} <= agents.keys()]
+    return [outperforms(agents, "epl2rl", name, optimum, margin, paper=said) for name in both]
+
+
 def no_better(agents: Agents, name: str, other: str, optimum: Values, **notes: Any) -> Check:
     """Claim that an agent's lead over another, if any, is too small to count."""
     most = MORE.size * gap(optimum)

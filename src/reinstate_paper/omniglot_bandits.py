@@ -41,11 +41,8 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
     """Section 4.2's statements, for whichever of its agents were run."""
     if "with_memory" not in optimum:  # margins are shares of what a memory is worth
         return []
-    found: list[Check] = []
     said = "epL2RL obtains more reward than its L2RL counterparts (Fig. 3b)"
-    for name in ("l2rl", "l2rl-context"):
-        if {"epl2rl", name} <= agents.keys():
-            found.append(claims.outperforms(agents, "epl2rl", name, optimum, paper=said))
+    found = claims.beats(agents, ("l2rl", "l2rl-context"), optimum, said)
     if {"l2rl", "l2rl-context"} <= agents.keys():
         found.append(_context_drowns(agents, optimum))
     rivals = {n: baselines[n]["by_exposure"]["regret"] for n in RIVALS if n in baselines}

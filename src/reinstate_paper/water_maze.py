@@ -54,11 +54,8 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
     """Section 4.4's statements, for whichever of its agents were run."""
     if "with_memory" not in optimum:  # margins are shares of what a memory is worth
         return []
-    found: list[Check] = []
     said = "epL2RL outperforms the L2RL baselines (Fig. 5a)"
-    for name in ("l2rl", "l2rl-context"):
-        if {"epl2rl", name} <= agents.keys():
-            found.append(claims.outperforms(agents, "epl2rl", name, optimum, paper=said))
+    found = claims.beats(agents, ("l2rl", "l2rl-context"), optimum, said)
     if "epl2rl" in agents:
         said = "significantly more than the best without memory of past episodes (Fig. 5a)"
         found.append(claims.exceeds(agents, "epl2rl", optimum, paper=said))

@@ -22,7 +22,6 @@ from reinstate.runs.candidates import (
     Candidate,
     CandidateBatch,
     Ranges,
-    as_options,
     preset_candidate,
     rates_of,
 )
@@ -248,12 +247,9 @@ def test_the_command(command: Command, found: tuple[Path, Any]) -> None:
     out, document = found
     said = command(f"{LINE} --trials 2 --rounds 2 --out {out}")
     order = [trial["number"] for trial in ranked(document["trials"], AGENT)]
-    best = best_for(document["trials"], AGENT)
-    assert said.code == 0 and best
+    assert said.code == 0
     words = " ".join(said.out.split())  # lines are wrapped
     assert f"{order.index(0) + 1} (preset)" in words and f"--rates {out}/search.json" in words
-    rates = rates_of(Candidate(**best["setting"]), TINY.learner)
-    assert " ".join(as_options(rates)) in words
     said = command(f"{LINE} --trials 2 --rounds 2 --out {out} --json")
     assert json.loads(said.out) == document
 

@@ -8,7 +8,7 @@ import tyro
 
 from reinstate.cli.shared import OnExperiment, W
 from reinstate.cli.tables import print_table, say, say_next
-from reinstate.runs.candidates import Candidate, Ranges, as_options, rates_of
+from reinstate.runs.candidates import Candidate, Ranges
 from reinstate.runs.experiment import Experiment
 from reinstate.runs.progress import Reporter
 from reinstate.runs.search import (
@@ -55,12 +55,8 @@ class Tune(OnExperiment[W]):
 
     def show(self, result: SearchDocument) -> None:
         _print_best(self.experiment, result)
-        best = best_for(result["trials"], result["agent"])
-        if best is None:
+        if best_for(result["trials"], result["agent"]) is None:
             say("no setting stayed finite: lower --ranges.learning-rate")
-        else:
-            rates = rates_of(Candidate(**best["setting"]), self.settings.learner)
-            say(f"the best as options: {' '.join(as_options(rates))}")
         say(f"search.json, search.png and search.svg are in {self.out}")
         line = ["reinstate", "reproduce", self.name, "--preset", self.preset]
         line += ["--agents", *self.agents, "--rates", str(self.out / "search.json")]

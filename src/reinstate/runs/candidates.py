@@ -87,12 +87,6 @@ def rates_of(candidate: Candidate, learner: A2C) -> Rates:
     return Rates(**candidate._asdict(), **ends)
 
 
-def as_options(rates: Rates) -> list[str]:
-    """Write rates as options of `reinstate train` and `reinstate reproduce`."""
-    options = [[f"--learner.{n.replace('_', '-')}", f"{v:.6g}"] for n, v in rates._asdict().items()]
-    return [word for option in options for word in option]
-
-
 class Scores(NamedTuple):
     reward: np.ndarray  # (candidates, seeds), late in training; NaN where anything was not finite
     train_seconds: float
