@@ -13,8 +13,14 @@ from reinstate.runs.search import search_panels
 # Choices
 
 
+def weights(values: Any) -> dict[str, Any]:
+    """A summary as fits of choices hold it: what others call seeds are participants."""
+    found: dict[str, Any] = {**over_seeds(values)}
+    return {"per_participant": found.pop("per_seed"), **found}
+
+
 def test_choice_weights_of_agents_side_by_side() -> None:
-    group = {"uncued": {"IMF": over_seeds([0.1, 0.3]), "IMB": over_seeds([1.0, 3.0])}}
+    group = {"uncued": {"IMF": weights([0.1, 0.3]), "IMB": weights([1.0, 3.0])}}
     agents = {name: {"choices": {"group": group}} for name in ("epl2rl", "l2rl")}
     (chart,) = choices.choice_weights(document(agents))
     assert chart.of == "uncued episodes" and chart.lines == [("", 0.0)]
@@ -35,7 +41,7 @@ def test_stay_probabilities_with_a_point_per_participant() -> None:
 
 def a_milestone(epoch: int, weight: float) -> dict[str, Any]:
     names = ("IMF", "IMB", "EMF", "EMB")
-    cued = {n: over_seeds(i * weight + np.array([-0.1, 0.1])) for i, n in enumerate(names)}
+    cued = {n: weights(i * weight + np.array([-0.1, 0.1])) for i, n in enumerate(names)}
     return {"epoch": epoch, "weights": {"cued": cued}}
 
 

@@ -157,21 +157,6 @@ def test_the_papers_claims_on_a_page_are_one_family(tmp_path: Path) -> None:
     assert said(apart) == []  # none of the paper's to be counted
 
 
-def test_groups_lead_to_their_section(tmp_path: Path) -> None:
-    page = read(page_with([check("one")], [check("other")]))
-    links = [a.attributes["href"] for a in page.one("section", id="claims").all("a")]
-    assert links == ["#barcode-bandits", "#barcode-bandits-2"]
-    assert all(page.one("section", id=link.removeprefix("#")) for link in links)
-
-
-def test_one_seed_cannot_tell(tmp_path: Path) -> None:
-    page = read(page_with([check("alone", 1.0, ci95=None, seeds=1)]))
-    ((_, [(_, _, value, verdict)]),) = groups_of(page)
-    assert value == "2.000"
-    words = "? undecided claimed: at least 1.000; p = 1, after Holm p = 1, one seed cannot tell"
-    assert verdict == words
-
-
 def test_alarms_come_first(tmp_path: Path) -> None:
     page = read(page_with([check("one")], alarms=("l2rl earns too much", EVIL)))
     alarm, other, count = page.one("section", id="claims").all("p")

@@ -9,7 +9,6 @@ import pytest
 from page.reading import Element, read
 from page.recorded import BARCODES, EVIL, RESULTS, page_from, short, small
 from page.test_claims import check
-from reinstate.figures.page import load, page_of
 from reinstate.runs.conclusions import read_results
 
 MAZE: dict[str, Any] = short(read_results(RESULTS / "water-maze"))
@@ -45,11 +44,6 @@ def test_a_card_says_what_the_results_say(tmp_path: Path) -> None:
     assert card.one("div", class_="when").text == "paper preset, recorded 2018-07-10"
 
 
-def test_digits_are_those_of_the_experiment() -> None:
-    (card,) = cards_of(read(page_of(load([RESULTS / "two-step"]))))
-    assert figures_of(card) == {"with memory": "0.687", "without": "0.638", "ceiling": "0.688"}
-
-
 def test_a_card_says_only_what_is_known(tmp_path: Path) -> None:
     results = small() | {"checks": [], "optimum": {"unavailable": "too large"}, "preset": ""}
     del results["agents"]["l2rl"]
@@ -57,13 +51,6 @@ def test_a_card_says_only_what_is_known(tmp_path: Path) -> None:
     assert (
         [*figures_of(card)] == ["with memory"] and not card.all("ul") and "preset" not in card.text
     )
-
-
-def test_any_agent_of_a_kind_stands_in_for_the_papers(tmp_path: Path) -> None:
-    results = small()
-    results["agents"] = {EVIL: results["agents"]["epl2rl"], "mine": results["agents"]["l2rl"]}
-    (card,) = cards_of(page_with(results))
-    assert [who.text for who in card.all("span", class_="who")] == [EVIL, "mine"]
 
 
 def test_all_experiments_are_on_one_scale(tmp_path: Path) -> None:
@@ -89,14 +76,6 @@ def test_without_a_scale_the_first_chart_leads(tmp_path: Path, ends: Any) -> Non
     page = page_with(one, MAZE)
     (leading,) = page.one("section", id="overview").all("figure")
     assert leading.attributes["id"] == "barcode-bandits-chart-1"
-
-
-def test_a_single_experiment_leads_with_its_own_chart(tmp_path: Path) -> None:
-    page = read(page_from(small()))
-    first, *others = page.all("figure", class_="chart")
-    assert first.attributes["id"] == "barcode-bandits-chart-1"
-    assert first in page.one("section", id="overview").all("figure") and others
-    assert len({each.attributes["id"] for each in (first, *others)}) == len(others) + 1
 
 
 def test_what_does_not_hold_comes_before_the_experiments(tmp_path: Path) -> None:

@@ -147,17 +147,6 @@ def test_scores_are_those_of_the_results(page: Element, path: Path) -> None:
         assert scores[: len(expected)] == expected
 
 
-def test_headings_of_scores_can_be_read_alone(page: Element) -> None:
-    head = page.one("section", id="barcode-bandits").one("table", class_="scores").one("thead")
-    names = [th.text for th in head.all("th")]
-    assert names[3:] == [f"regret at exposure {n}" for n in (1, 2, 10)]
-
-
-def test_it_says_how_its_intervals_were_made(page: Element) -> None:
-    said = page.one("footer").text
-    assert "95% intervals over seeds: Student’s t; for shares of seeds, exact ones" in said
-
-
 def test_curves_and_exposures_are_those_of_the_results(page: Element) -> None:
     curves, exposures = page.one("section", id="barcode-bandits").all("figure", class_="chart")[:2]
     agents = list(BARCODES["agents"].values())

@@ -6,12 +6,10 @@ import json
 import re
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-import results
 from page.chromium import Browser, Page
 from page.reading import read
 from page.recorded import RESULTS
@@ -69,16 +67,6 @@ def test_the_command_writes_a_page_and_replaces_only_its_own(command: Command) -
     with pytest.raises(UserError, match="no report"):
         write_page([RESULTS / "water-maze"], Path("play.html"))
     assert Path("notes.html").read_text() == "mine"
-
-
-def test_the_docs_show_it_in_a_frame(tmp_path: Path) -> None:
-    app: Any = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path)
-    results.write_games(app, OSError())  # what failed elsewhere leaves no page
-    assert not list(tmp_path.iterdir())
-    results.write_games(app, None)
-    (page,) = tmp_path.iterdir()
-    assert page.read_text() == play_page()
-    assert f'<iframe src="{page.name}"' in (RESULTS.parent / "docs" / "play.md").read_text()
 
 
 # ---- In a browser ----

@@ -22,7 +22,7 @@ from reinstate.figures.page.play import (
     game_of,
 )
 from reinstate.memory import DND
-from reinstate.rollout import play, start_epoch
+from reinstate.rollout import Options, play, start_epoch
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.run import SHIPPED, Run, open_run
 from reinstate.tasks.bandits import BarcodeBandits
@@ -110,8 +110,8 @@ def recorded(experiment: str, recall: float, seed: int) -> tuple[list[dict[str, 
         tasks = jax.jit(world.sample_epoch)(task_key)
         start = start_epoch(world, player, memory)
         contents = start.memory._replace(keys=start.memory.keys.astype(jnp.float32))
-        run_epoch = jax.jit(partial(play, world, player, memory))
-        state, (steps, *_) = run_epoch(start._replace(memory=contents), tasks, key, recall=recall)
+        run_epoch = jax.jit(partial(play, world, player, memory, options=Options(recall=recall)))
+        state, (steps, *_) = run_epoch(start._replace(memory=contents), tasks, key)
         tasks, steps, state = jax.tree.map(np.asarray, (tasks, steps, state))
     return (
         [

@@ -1,16 +1,14 @@
 """Experiment 3 on the page: what the memory does, and exposure of the stimulus asked for."""
 
 import copy
-import random
 import re
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from page.reading import Element, read
-from page.recorded import COMPOSITIONAL, EVIL, broken_pages, page_from, places, short
+from page.recorded import COMPOSITIONAL, page_from
 from reinstate.figures.markup import number, with_bounds
 
 EPL2RL = COMPOSITIONAL["agents"]["epl2rl"]
@@ -90,56 +88,3 @@ def test_regret_by_the_better_known_and_by_the_queried(charts: dict[str, list[El
     assert heights[0] == heights[1]
     captions = [c.one("figcaption").text for c in (known, queried)]
     assert "better known stimulus" in captions[0] and "queried stimulus" in captions[1]
-
-
-@pytest.mark.parametrize("empty", [False, True])
-def test_results_of_earlier_versions_have_none_of_it(tmp_path: Path, empty: bool) -> None:
-    results = stimuli()
-    for agent in results["agents"].values():
-        for name in NEW:
-            agent.pop(name, None)
-        agent |= {"probes": {}, "r_by_trial": [], "by_queried": {}} if empty else {}
-    charts = charts_under(read(page_from(results)))
-    assert list(charts) == ["Learning, and what came of it", "Regret by pull"]
-    (exposures,) = charts["Learning, and what came of it"]
-    title = "Regret per episode, by how often the context was met"
-    assert exposures.one("figcaption").text == title and not exposures.all("p")
-
-
-def test_several_agents_may_be_probed_each_in_its_way(tmp_path: Path) -> None:
-    results = stimuli()
-    unknown = {"mean": None, "ci95": None, "per_seed": [None] * 3}
-    cleared = {"memory cleared": EPL2RL["probes"]["memory cleared"], EVIL: unknown}
-    results["agents"]["epl2rl-input"] = stimuli()["agents"]["epl2rl"] | {"probes": cleared}
-    results["reference_lines"] = {}
-    chart = charts_under(read(page_from(results)))["What the memory does"][0]
-    rows = rows_of(chart)
-    assert rows["as trained"][0] == rows["as trained"][1] != ""
-    reward = EPL2RL["probes"]["memory cleared"]
-    assert rows["memory cleared"][1] == with_bounds(reward["mean"], reward["ci95"])
-    assert rows["memory misfiled"][1] == ""
-    assert rows[EVIL] == ["", "–"]  # nothing is known of it
-
-
-def test_unknown_numbers_leave_gaps(tmp_path: Path) -> None:
-    results = stimuli()
-    agent = results["agents"]["epl2rl"]
-    agent["r_by_trial"][0][3] = agent["r_by_trial"][1][0] = None
-    agent["probes"]["memory cleared"] |= {"mean": None, "ci95": None, "per_seed": [None] * 3}
-    agent["by_queried"]["regret"]["ci95"] = None
-    page = read(page_from(results))
-    assert not [e for e in page.walk() if "nan" in e.attributes.get("d", "").lower()]
-    probes, gates = charts_under(page)["What the memory does"]
-    assert rows_of(probes)["memory cleared"] == ["–"]
-    assert rows_of(gates)["4"][0] == rows_of(gates)["1"][1] == "–"
-
-
-def test_whatever_is_wrong_in_the_new_parts_is_a_page_or_one_line(tmp_path: Path) -> None:
-    results = short(COMPOSITIONAL)
-    del results["agents"]["l2rl-context"]
-    agent = results["agents"]["epl2rl"]
-    paths = [("agents", "epl2rl", n, *path) for n in NEW for path in places(agent[n])]
-    odd: list[Any] = [None, "x", [], {}, True, 1e400, [[]], {EVIL: EVIL}, -3]
-    few = random.Random(0).sample(paths, 24)
-    outcomes = broken_pages(tmp_path, results, few, odd)
-    assert min(outcomes.values()) > 3, outcomes

@@ -1,7 +1,6 @@
 """The page draws ways through a maze itself, of numbers; what lies beside them is not read."""
 
 import copy
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -60,17 +59,6 @@ def test_a_goal_that_is_not_found_is_not_called_found(tmp_path: Path) -> None:
     assert said in replay.one("figcaption").text and "Of 1" not in replay.text
 
 
-def test_animations_of_one_page_do_not_meet() -> None:
-    page = page_from(maze(), maze())
-    names = re.findall(r"@keyframes ([\w-]+)\{", page)
-    assert len(replays(page)) == 2 and len({*names}) == len(names) > 20
-    # Style within a picture is style of the whole page, unless it says of what.
-    for replay in replays(page):
-        selectors = re.findall(r"(?m)^([^@\n]+?)\{", replay.one("style").text)
-        ident = replay.attributes["id"]
-        assert selectors and all(each.startswith(f"#{ident} ") for each in selectors)
-
-
 @pytest.mark.parametrize(
     "pair",
     [
@@ -103,14 +91,3 @@ def test_names_stay_text() -> None:
     page = page_of([document._replace(experiment=odd)])
     assert len(read(page).all("script")) == 1
     assert replays(page)[0].attributes["id"] == "replay-x-style-script-alert-1-script--1"
-
-
-def test_nothing_else_in_the_folder_is_read(tmp_path: Path) -> None:
-    """Neither a drawing nor what a link leads to; nor does a pipe make it wait."""
-    page = page_from(maze())
-    (tmp_path / "secret").write_text("<svg>secret</svg>")
-    for there in ("replay.svg", "steps-to-goal.svg"):
-        (tmp_path / there).symlink_to(tmp_path / "secret")
-    os.mkfifo(tmp_path / "trajectories.svg")
-    assert page_from(maze()) == page and "secret" not in page
-    assert read(page).all("img") == [] and "data:" not in page
