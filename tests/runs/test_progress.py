@@ -125,30 +125,6 @@ def test_the_time_left_is_that_of_all_parts(
     ]
 
 
-def test_the_time_left_is_that_of_all_experiments(
-    capsys: pytest.CaptureFixture[str], clock: Clock
-) -> None:
-    """The second has three times the work of the first, the third was finished before."""
-    reporter = Reporter(every=0)
-    reporter.plan([2, 6, 0])
-    for stage in (1, 2):
-        reporter.stage(stage)
-        for number in (1, 2):
-            reporter.part(number, 2)
-            with reporter.track("a", total=10) as bar:
-                bar.compiled()
-                clock.now += stage
-                bar.update(5, "fine")
-                clock.now += stage
-    found = capsys.readouterr().err.splitlines()
-    assert [line.partition("fine  ")[2] for line in found if "fine" in line] == [
-        "1 s left, 15 s in all",  # 1, then 2 for the other part, then three times 4
-        "1 s left, 13 s in all",
-        "2 s left, 6 s in all",
-        "2 s left",
-    ]
-
-
 def test_a_single_part_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
     reporter = Reporter()
     for number, total in ((2, 2), (1, 1)):

@@ -1,7 +1,7 @@
 """What a person sees while work goes on: a bar in a terminal, plain lines in a pipe."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -20,7 +20,6 @@ class Reporter:
         self.console = Console(stderr=True, quiet=quiet, highlight=False)
         self.every = every  # seconds between plain lines
         self.parts: Parts | None = None
-        self.whole: Whole | None = None
 
     def note(self, text: str) -> None:
         """Print a line; a terminal wraps it between words, a pipe gets it whole."""
@@ -45,16 +44,6 @@ class Reporter:
             self.parts = Parts(kind, total)
         self.parts.begin(number)
 
-    def plan(self, work: Sequence[float]) -> None:
-        """Expect stages of so much work each, in any unit, such as one for each experiment."""
-        self.whole = Whole(work)
-
-    def stage(self, number: int) -> None:
-        """Begin a stage of what was planned, counted from 1; it has parts of its own."""
-        self.parts = None
-        if self.whole:
-            self.whole.number = number
-
     def track(self, label: str, total: int, done: int = 0) -> "Bar":
         """Return a bar over the epochs of one training; enter it as a context manager."""
         return Bar(self, label, total, done)
@@ -67,7 +56,7 @@ class Parts:
         self.kind, self.total, self.number = kind, total, 0
         self.began = 0.0  # the part under way
         self.bar: Bar | None = None  # of that part; none if it was finished before this call
-        self.costs: list[float] = []  # seconds per finished part, compiling and judging included
+        self.costs: list[float] = []  # seconds per finished part, compiling and evaluating included
 
     def begin(self, number: int) -> None:
         now = time.monotonic()
@@ -81,22 +70,6 @@ class Parts:
         this = bar.started - self.began + bar.pace * bar.total
         cost = sum(self.costs) / len(self.costs) if self.costs else this
         return (self.total - self.number) * cost
-
-
-class Whole:
-    """Stages of more or less work, and how long those after the current one take."""
-
-    def __init__(self, work: Sequence[float]) -> None:
-        self.work, self.number, self.began = work, 1, time.monotonic()
-
-    def seconds_after(self, left: float) -> float:
-        """Estimate what later stages take, `left` being what this one still does.
-
-        A unit of their work takes as long as one of all stages up to here.
-        """
-        done = sum(self.work[: self.number])
-        pace = (time.monotonic() - self.began + left) / done if done else 0.0
-        return pace * sum(self.work[self.number :])
 
 
 class _TwoLines(Progress):
@@ -167,8 +140,6 @@ class Bar:
         own = self.pace * (self.total - done)
         parts = self.reporter.parts
         after = parts.seconds_after(self) if parts else 0.0
-        if whole := self.reporter.whole:
-            after += whole.seconds_after(own + after)
         in_all = f", {duration(own + after)} in all" if after else ""
         return f"{duration(own)} left{in_all}"
 

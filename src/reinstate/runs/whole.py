@@ -50,9 +50,7 @@ def reproduce_all(
         raise UserError(f"{out} holds a single run or experiment: choose another --out")
     parts = [_plan(name, preset, changes, out) for name in dict.fromkeys(names)]
     found: dict[str, Results] = {}
-    reporter.plan([_work(part) for part in parts])
     for place, (experiment, settings, folder, earlier) in enumerate(parts, 1):
-        reporter.stage(place)
         name = experiment.name
         reporter.note(f"{name}, experiment {place} of {len(parts)}")
         what = (experiment, preset, experiment.agents, settings, folder, reporter)
@@ -82,15 +80,6 @@ def _plan(name: str, preset: str, changes: Mapping[str, Any], out: Path) -> Part
         for agent, its in own.items():
             size.require_room(its, agent, evaluated=True)
         return Part(experiment, settings, folder, None)
-
-
-def _work(part: Part) -> int:
-    """Count the steps that are to be trained, of all agents; time is about in proportion."""
-    if part.results:
-        return 0
-    settings = part.settings
-    per_epoch = sum(settings.make_learner(a).steps_per_epoch for a in part.experiment.agents)
-    return per_epoch * settings.learner.epochs * settings.seeds
 
 
 @contextmanager
