@@ -18,7 +18,7 @@ AGENTS: dict[str, Any] = {
     "epl2rl-input": {"reward": near(1.85)},
 }
 PLAIN, CONTEXT = "epl2rl widely outperforms l2rl ", "epl2rl widely outperforms l2rl-context "
-CHANCE, EXCEEDS = "epl2rl-input is at chance", "epl2rl earns more than any agent without"
+EXCEEDS = "epl2rl earns more than any agent without"
 EXPLOITS = "epl2rl exploits a context it has met"
 REGRET = "epl2rl.by_exposure.regret"
 
@@ -35,14 +35,6 @@ def test_what_the_paper_shows_supports_all_claims() -> None:
         (0.5, float("inf")),
         (-float("inf"), pytest.approx(0.1 * 4.314)),
     ]
-
-
-@pytest.mark.parametrize(
-    "seeds", [[1.79, 7.9, 8.0], [1.81, 1.82, 1.83], [1.8] * 5], ids=["mixed", "all three", "five"]
-)
-def test_three_seeds_cannot_tell_whether_most_are_at_chance(seeds: list[float]) -> None:
-    agents = changed(AGENTS, "epl2rl-input.reward", over_seeds(seeds))
-    assert_all_supported_but(checks(agents, OPTIMUM, {}), {CHANCE: "undecided"})
 
 
 def test_a_lead_too_small_to_count_supports_nothing() -> None:

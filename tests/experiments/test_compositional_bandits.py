@@ -10,10 +10,8 @@ from made_up import assert_all_supported_but, changed, columns, near
 from reinstate.analysis.compositional import Misfiled
 from reinstate.analysis.verdicts import count_verdicts, with_verdicts
 from reinstate.evaluation import Condition, Record
-from reinstate.memory import DND
 from reinstate.runs import conclusions
 from reinstate.runs.evaluator import Evaluator
-from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.tasks.compositional import CompositionalTrace
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from reinstate_paper.compositional_bandits import (
@@ -87,8 +85,6 @@ def test_the_paper_s_epochs() -> None:
     assert (judged.pulls, judged.p_high, judged.p_low) == (10, 0.9, 0.1)
     assert judged.query == "random" and judged.stimuli == "omniglot"
     assert PAPER.seeds == 10 and PAPER.task.num_classes == QUICK.task.num_classes
-    assert EXPERIMENTS["compositional-bandits"] is COMPOSITIONAL_BANDITS
-    assert COMPOSITIONAL_BANDITS.preset("paper") == PAPER
 
 
 def test_the_optimum_is_that_of_the_judged_epochs() -> None:
@@ -163,9 +159,3 @@ def test_an_agent_without_a_memory_is_not(played: list[Condition], agent: str) -
 
 def test_nor_is_any_agent_where_an_experiment_has_no_probes(played: list[Condition]) -> None:
     assert "probes" not in judge("epl2rl", BARCODE_BANDITS)
-
-
-def test_memories_of_probes_are_those_of_the_settings() -> None:
-    small = replace(QUICK, memory=DND(capacity=30, k=2))
-    memories: list[Any] = [each.memory for each in probes(small).values()]
-    assert {getattr(memory, "sound", memory) for memory in memories} == {small.memory}

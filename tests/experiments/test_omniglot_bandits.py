@@ -11,7 +11,6 @@ from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.verdicts import count_verdicts, with_verdicts
 from reinstate.baselines.bandits import one_exposure
 from reinstate.runs.conclusions import read_results
-from reinstate.runs.experiment import regret_columns
 from reinstate.runs.reproduce import reproduce
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import OmniglotBandits
@@ -103,13 +102,6 @@ def test_exposures_that_only_one_side_met_are_left_out() -> None:
     found = {c.claim: c.evidence.value for c in checks(short, OPTIMUM, RIVALS)}
     lead = found[f"{BELOW} gittins's from exposure 2 on (lead of the mean)"]
     assert lead == pytest.approx(4.59 - 1.0)
-
-
-def test_columns() -> None:
-    found = OMNIGLOT_BANDITS.columns(AGENTS["epl2rl"])
-    assert OMNIGLOT_BANDITS.columns is regret_columns
-    expected = {"regret at exposure 1": 4.62, "2": 1.0, "3": 0.3}
-    assert found == pytest.approx(expected)
 
 
 TINY = Settings(
