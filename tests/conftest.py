@@ -63,7 +63,8 @@ if "REINSTATE_TESTS" not in os.environ:
 # Files, and beginnings of the names of tests, that `make test-fast` goes without.
 FIRST = (
     *("test_learning.py", "test_reproduce.py", "test_docs.py", "test_ranks.py", "test_faults.py"),
-    *("test_recall.py", "test_tune.py", "test_matrix.py", "test_against_rivals.py", "test_real.py"),
+    *("test_recall.py", "test_matrix.py", "test_against_rivals.py", "test_devices.py"),
+    *("test_doors.py", "test_real.py"),
 )
 SLOW = tuple((Path(__file__).parent / "slow.txt").read_text().split())
 
