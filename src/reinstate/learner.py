@@ -7,12 +7,11 @@ lane; stored cell states carry no gradient.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 from jax import Array
 
 from reinstate.errors import (
@@ -27,6 +26,9 @@ from reinstate.player import Player
 from reinstate.recompute import play_to_learn
 from reinstate.rollout import EpochState, Options, Step, start_lanes
 from reinstate.tasks.base import World
+
+if TYPE_CHECKING:
+    import optax
 
 LANES = "lanes"  # the axis of devices that share the lanes of a seed
 
@@ -172,7 +174,9 @@ class Learner:
         template = eqx.filter_eval_shape(make_agent, key=jax.random.key(0))
         self._static = eqx.partition(template, eqx.is_array_like)[1]
 
-    def _make_optimizer(self) -> optax.GradientTransformation:
+    def _make_optimizer(self) -> "optax.GradientTransformation":
+        import optax  # here, since help does not need it
+
         s, r = self.settings, self.rates
         rate = optax.linear_schedule(r.learning_rate, r.learning_rate_end, self.num_updates)
         return optax.chain(optax.clip_by_global_norm(s.max_grad_norm), optax.adam(rate))
@@ -251,6 +255,8 @@ class Learner:
         over_lanes: int = 1,
     ) -> tuple[tuple[Any, Any, EpochState], EpochMetrics]:
         """Play one segment of episodes and update the weights by its loss."""
+        import optax
+
         params, opt_state, before = carry
         tasks, keys, progress = segment
         how = self.settings
