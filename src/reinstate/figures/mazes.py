@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 LONGEST = 1000  # steps of a way, and cells of a maze's side, that are drawn
 MOST_PAIRS = 24
-PIECES = 20  # of a way, each with its colour; every straight stretch is at least one
-LANE = 0.15  # between two stretches along the same edge, as a share of a cell's side
+PIECES = 8  # of a move, each with its colour
+LANE = 0.15  # between two moves along the same edge, as a share of a cell's side
 START: dict[str, Any] = {"linestyle": "none", "marker": "o", "zorder": 4}
 START |= {"markerfacecolor": "white", "markeredgecolor": "black"}
 GOAL: dict[str, Any] = {"linestyle": "none", "marker": "*", "zorder": 3}
@@ -54,14 +54,6 @@ def _is_within(pair: Any, cells: int) -> bool:
     if not all(isinstance(way, list) and 0 < len(way) <= LONGEST for way in ways):
         return False
     return all(type(n) is int and 0 <= n < cells for n in (at(pair, "goal"), *ways[0], *ways[1]))
-
-
-class Way(NamedTuple):
-    """A way as it is drawn: along rows and columns of cells, never across."""
-
-    corners: np.ndarray  # (corners, 2)
-    time: np.ndarray  # (corners,) in moves
-    waits: list[int]  # corners where a move led nowhere
 
 
 def draw_trajectories(drawing: Trajectories, title: str = "") -> "Figure":
@@ -113,16 +105,14 @@ def draw_way(
     if pair is None:
         return
     cells, goal = pair[exposure], pair["goal"]
-    way, moves = way_through(cells, width), len(cells) - 1
-    pieces, colours = _pieces(way, max(moves, 1))
+    pieces, colours = _pieces(cells, width)
     axes.add_collection(
-        LineCollection(pieces, colors=colours, linewidths=look.way, capstyle="round")
+        LineCollection(list(pieces), colors=colours, linewidths=look.way, capstyle="round")
     )
-    for corner in way.waits:
-        colour = mixed(EARLY, LATE, way.time[corner] / moves)
-        axes.plot(*way.corners[corner], "s", color=colour, markersize=2.2 * look.way)
+    for n in (n for n, (here, there) in enumerate(pairwise(cells)) if here == there):  # a wall
+        axes.plot(*pieces[PIECES * n, 0], "s", color=colours[PIECES * n], markersize=2.2 * look.way)
     axes.plot(goal % width, goal // width, **GOAL, **_sizes(look, 11))
-    axes.plot(*way.corners[0], **START, **_sizes(look, 5.5))
+    axes.plot(cells[0] % width, cells[0] // width, **START, **_sizes(look, 5.5))
     axes.set_xlabel(outcome(pair, exposure), fontsize=min(look.label, 8), labelpad=3)
 
 
@@ -144,49 +134,20 @@ def _grid(axes: "Axes", height: int, width: int, look: Look) -> None:
     axes.spines[:].set(color="0.6", linewidth=look.frame)
 
 
-def way_through(cells: Sequence[int], width: int) -> Way:
-    """Place a way's corners. It runs through the centres of cells; along an edge between two of
-    them that it took before, beside its earlier stretch.
+def _pieces(cells: Sequence[int], width: int) -> tuple[np.ndarray, list[str]]:
+    """Cut every move into short pieces of its time's colour.
+
+    A move along an edge between two cells that was taken before runs beside it.
     """
-    centres = np.array([(cell % width, cell // width) for cell in cells], float)
-    aside = _asides(cells)
-    corners, time, waits = [centres[0]], [0.0], list[int]()
-    for n, (here, there) in enumerate(pairwise(centres)):
-        along = int(here[1] != there[1])  # the axis of the move: 0 is x
-        if (here == there).all():
-            waits.append(len(corners))
-            corners.append(corners[-1])
-            time.append(n + 1.0)
-            continue
-        turn, end = corners[-1].copy(), there.copy()
-        turn[1 - along] = end[1 - along] = here[1 - along] + aside[n]
-        if n + 2 < len(cells) and (centres[n + 2] - there)[1 - along]:
-            end[along] += aside[n + 1]  # where the next move, across this one, will run
-        if (turn != corners[-1]).any():
-            corners.append(turn)
-            time.append(float(n))
-        corners.append(end)
-        time.append(n + 1.0)
-    return Way(np.array(corners), np.array(time), waits)
-
-
-def _asides(cells: Sequence[int]) -> list[float]:
-    """Return how far each move runs beside the centres: 0, then to either side in turn."""
     edges = [frozenset(pair) for pair in pairwise(cells)]
-    most = max(Counter(edges).values(), default=1)
-    lane = min(LANE, 0.8 / most)
-    taken = [edges[:n].count(edge) for n, edge in enumerate(edges)]
-    return [lane * (-1) ** count * ((count + 1) // 2) for count in taken]
-
-
-def _pieces(way: Way, moves: int) -> tuple[list[np.ndarray], list[str]]:
-    """Cut a way into short pieces, so that the colour runs through even one of a single move."""
-    stretches = len(way.time) - 1
-    each = max(1, PIECES // max(stretches, 1))
-    along = np.linspace(0, stretches, each * stretches + 1)
-    at_corners = np.arange(len(way.time))
-    points = np.stack([np.interp(along, at_corners, xy) for xy in way.corners.T], axis=-1)
-    times = np.interp(along, at_corners, way.time)
-    middle = (times[:-1] + times[1:]) / 2 / moves
-    pieces = list(np.stack([points[:-1], points[1:]], axis=1))
-    return pieces, [mixed(EARLY, LATE, share) for share in middle.tolist()]
+    lane = min(LANE, 0.8 / max(Counter(edges).values(), default=1))
+    pieces, times = [], []
+    for n, (here, there) in enumerate(pairwise(cells)):
+        before = edges[:n].count(edges[n])
+        aside = lane * (-1) ** before * ((before + 1) // 2)
+        start, end = ((cell % width, cell // width) for cell in (here, there))
+        x, y = np.linspace(start, end, PIECES + 1).T
+        points = np.stack([x + aside, y] if x[0] == x[-1] else [x, y + aside], axis=-1)
+        pieces.append(np.stack([points[:-1], points[1:]], axis=1))
+        times += [(n + (piece + 0.5) / PIECES) / len(edges) for piece in range(PIECES)]
+    return np.concatenate(pieces or [np.zeros((0, 2, 2))]), [mixed(EARLY, LATE, t) for t in times]
