@@ -22,9 +22,12 @@ from reinstate.evaluation import Record
 from reinstate.files import read_json, require_empty
 from reinstate.runs import run as runs
 from reinstate.runs.checkpoints import CHECKPOINT, load_checkpoint
-from reinstate.runs.run import Run, write_record
+from reinstate.runs.run import Run, config_of, write_record
+from reinstate.settings import recorded_settings
+from reinstate.tasks.bandits import BarcodeBandits
 from reinstate.tasks.water_maze import MazeTrace
-from tiny import contents
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
+from tiny import TINY, contents
 
 CONFIG = {"agent": "epl2rl", "settings": {"seeds": 2, "learner": {"lanes": 4}}}
 
@@ -309,3 +312,10 @@ def test_no_pickle_in_the_source() -> None:
     )
     source = Path(runs.__file__).parent
     assert [path for path in source.rglob("*.py") if unsafe.search(path.read_text())] == []
+
+
+def test_the_config_has_the_memory_that_the_agent_has() -> None:
+    config = config_of(BARCODE_BANDITS, "epl2rl-oracle", TINY)
+    own = recorded_settings(BarcodeBandits, config["settings"])
+    assert own == TINY.for_agent("epl2rl-oracle") != TINY
+    assert config_of(BARCODE_BANDITS, "epl2rl-oracle", own) == config

@@ -193,8 +193,9 @@ def start_run(
 
 
 def config_of(experiment: Experiment, agent: str, settings: Settings) -> dict[str, Any]:
-    """Return what config.json holds: enough to make the run again."""
-    return {"experiment": experiment.name, "agent": agent, "settings": to_dict(settings)}
+    """Return what config.json holds: enough to make the run again, as its agent changes it."""
+    own = to_dict(settings.for_agent(agent))
+    return {"experiment": experiment.name, "agent": agent, "settings": own}
 
 
 def require_same_run(experiment: Experiment, run: Run, config: dict[str, Any]) -> None:
