@@ -45,7 +45,7 @@ def bad(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr("reinstate.runs.size.require_room", lambda *what, **how: None)
     monkeypatch.setattr(module, "checked", lambda kind, value, path: value)
     monkeypatch.setattr(module, "write_page", lambda runs, out: out.write_text("page"))
-    monkeypatch.setattr(module, "require_report", lambda out: None)
+    monkeypatch.setattr(module, "require_page", lambda out: None)
     monkeypatch.setattr(module, "PAUSE", 0.001)
     return words
 

@@ -10,7 +10,7 @@ import pytest
 
 from reinstate.cli.figure import composed_figures
 from reinstate.errors import UserError
-from reinstate.figures.writing import require_replaceable, save_figure
+from reinstate.figures.writing import require_own, save_figure
 from reinstate.runs.conclusions import read_results
 from reinstate_paper.composing import WIDTHS
 from reinstate_paper.figures import figure_4, memory_as_input
@@ -119,7 +119,7 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path, kind: str) -> None
         path = tmp_path / f"{name}.{kind}"
         assert save_figure(figure, path, 300, "a maker") == len(path.read_bytes())
         contents.add(path.read_bytes())
-        require_replaceable(path, "a maker")
+        require_own(path, "a maker")
     (content,) = contents
     if kind == "pdf":  # Type 42: whole fonts, which editors can change, and not Type 3
         assert b"/FontFile2" in content and b"/Type3" not in content
@@ -136,10 +136,10 @@ def test_only_what_the_same_maker_wrote_is_replaced(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs.svg"
     theirs.write_text("<svg/>")
     with pytest.raises(UserError, match=r"theirs.svg exists and is not of a maker: choose another"):
-        require_replaceable(theirs, "a maker")
+        require_own(theirs, "a maker")
     with pytest.raises(UserError, match="exists"):
-        require_replaceable(tmp_path, "a maker")
-    require_replaceable(tmp_path / "new.svg", "a maker")
+        require_own(tmp_path, "a maker")
+    require_own(tmp_path / "new.svg", "a maker")
 
 
 def without(document: dict[str, Any], agent: str, part: str) -> Any:

@@ -18,7 +18,7 @@ from reinstate.figures import mpl
 from reinstate.figures.film import Move, Walk, film
 from reinstate.figures.page import load, page_of, write_page
 from reinstate.figures.page.documents import load_results
-from reinstate.figures.page.frame import require_replaceable
+from reinstate.figures.page.frame import require_document
 from reinstate.files import read_json, write_document, write_json
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import find_experiment
@@ -181,13 +181,13 @@ def test_only_our_own_files_are_replaced(tmp_path: Path) -> None:
     summary = read_json(RESULTS / "summary.json")
     for _ in range(2):
         write_page([RESULTS / "barcode-bandits"], page)
-        require_replaceable(file, Summary)
+        require_document(file, Summary)
         write_document(file, summary)
     for theirs in ("my thesis", json.dumps({**summary, "notes": "my own"})):
         page.write_text(theirs)
         file.write_text(theirs)
-        with pytest.raises(UserError, match="is no report: choose another --out"):
+        with pytest.raises(UserError, match="is not of reinstate report: choose another --out"):
             write_page([RESULTS / "barcode-bandits"], page)
         with pytest.raises(UserError, match="is not of this command: move it"):
-            require_replaceable(file, Summary)
+            require_document(file, Summary)
         assert page.read_text() == file.read_text() == theirs

@@ -63,8 +63,8 @@ def test_the_command_writes_a_page_and_replaces_only_its_own(command: Command) -
     assert Path("play.html").read_text() == play_page()
     assert command("play").code == 0
     Path("notes.html").write_text("mine")
-    assert_refused(command("play --out notes.html"), "no page of games")
-    with pytest.raises(UserError, match="no report"):
+    assert_refused(command("play --out notes.html"), "is not of reinstate play")
+    with pytest.raises(UserError, match="is not of reinstate report"):
         write_page([RESULTS / "water-maze"], Path("play.html"))
     assert Path("notes.html").read_text() == "mine"
 

@@ -178,7 +178,7 @@ def test_seeds_reach_every_experiment(
         ("--seeds 1", "barcode-bandits: cannot resume"),
         ("--out file", "cannot write file: File exists"),
         ("--out run", "run holds a single run or experiment"),
-        ("--out page", "page/report.html exists and is no report"),
+        ("--out page", "page/report.html exists and is not of reinstate report"),
         ("--out other", "other/summary.json exists and is not of this command"),
     ],
 )

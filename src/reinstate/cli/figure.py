@@ -10,7 +10,7 @@ from tyro.conf import Positional
 from reinstate.cli.shared import Computing, shown
 from reinstate.cli.tables import say
 from reinstate.errors import UserError, nearest, require_positive
-from reinstate.figures.writing import require_kind, require_replaceable, save_figure
+from reinstate.figures.writing import require_kind, require_own, save_figure
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import EXPERIMENTS, ComposedFigure, find_experiment
 
@@ -77,7 +77,7 @@ class Figure(Computing):
         return self.out or Path(f"{self.what if self.run else f'figure-{self.what}'}.pdf")
 
     def do(self, command: str) -> dict[str, Any]:
-        require_replaceable(self.file, MAKER)
+        require_own(self.file, MAKER)
         if self.run is not None:
             return self._of_run(self.run, command)
         plan = composed_figures()[self.what]

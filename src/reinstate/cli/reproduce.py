@@ -38,7 +38,7 @@ class Reproduce(Training[W]):
     """A search.json of `reinstate tune`: each agent is trained at what was best for it there."""
 
     def do(self, command: str) -> Results:
-        from reinstate.figures.page import require_report, write_page
+        from reinstate.figures.page import require_page, write_page
         from reinstate.files import locked
         from reinstate.runs import size
         from reinstate.runs.progress import Reporter
@@ -52,7 +52,7 @@ class Reproduce(Training[W]):
         for agent in self.agents:
             own = own_settings(self.experiment, agent, self.settings, tuned)
             size.require_room(own, agent, evaluated=True)
-        require_report(self._page)
+        require_page(self._page)
         what = (self.experiment, self.preset, self.agents, self.settings, self.out, Reporter())
         how: Any = {"resume": self.resume, "tuned": tuned, **self.how}
         with locked(self.out):
@@ -114,16 +114,16 @@ class All(Computing):
     """Folder for everything that is written."""
 
     def do(self, command: str) -> Summary:
-        from reinstate.figures.page import require_report, write_page
-        from reinstate.figures.page.frame import require_replaceable
+        from reinstate.figures.page import require_page, write_page
+        from reinstate.figures.page.frame import require_document
         from reinstate.files import locked, write_document
         from reinstate.runs.progress import Reporter
         from reinstate.runs.whole import reproduce_all, summarise
 
         _require_names("--experiments", self.experiments)
         page, file = self.out / "report.html", self.out / "summary.json"
-        require_report(page)
-        require_replaceable(file, Summary)
+        require_page(page)
+        require_document(file, Summary)
         self.start()
         asked = {"seeds": self.seeds, "first_seed": self.first_seed}
         changes: Any = {name: value for name, value in asked.items() if value is not None}

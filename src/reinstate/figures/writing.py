@@ -25,12 +25,12 @@ def require_kind(path: Path) -> None:
         raise UserError(f"{path} must end in .png, .svg or .pdf")
 
 
-def require_replaceable(path: Path, maker: str) -> None:
-    """Refuse to overwrite anything but a figure by the same maker."""
+def require_own(path: Path, maker: str, sign: str = "{}") -> None:
+    """Refuse to overwrite anything but a figure or a page by the same maker, who signed it."""
     if not os.path.lexists(path):
         return
     try:
-        ours = maker.encode() in read_bytes(path, LARGEST)
+        ours = sign.format(maker).encode() in read_bytes(path, LARGEST)
     except UserError:
         ours = False
     if not ours:

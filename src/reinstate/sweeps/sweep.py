@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from reinstate.analysis.results import Scores
 from reinstate.figures.numbers import at
-from reinstate.figures.page import require_report, write_page
+from reinstate.figures.page import require_page, write_page
 from reinstate.files import InUse, check, locked, read_json, write_atomically
 from reinstate.runs.loop import Stopped, signals
 from reinstate.runs.progress import Reporter, duration
@@ -47,7 +47,7 @@ def sweep(asked: Asked, engine: Engine, out: Path, reporter: Reporter) -> Swept:
     """Do all runs of a sweep that are not done, and nobody else is at; then gather all."""
     engine.require_installed()
     jobs = plan(asked)
-    require_report(out / "report.html")
+    require_page(out / "report.html")
     folder = out.absolute()  # a cluster's machine starts elsewhere
     handed = Handed(
         [job for job in jobs if not is_done(job, folder)], engine, asked.retries, folder, reporter

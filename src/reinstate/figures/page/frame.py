@@ -9,6 +9,7 @@ from string import Template
 from typing import Any
 
 from reinstate.errors import UserError
+from reinstate.figures.writing import require_own
 from reinstate.files import read_document
 
 
@@ -30,33 +31,12 @@ def framed(verb: str, title: str, style: str, script: str, body: str) -> str:
     )
 
 
-GENERATOR = '<meta name="generator" content="reinstate {}">'
-HEAD = 2000  # bytes of a page that tell what it is
-
-
-def require_report(out: Path) -> None:
-    """Refuse to overwrite anything but an earlier report."""
-    require_page(out, "report", "no report")
-
-
-def require_page(out: Path, verb: str, what: str) -> None:
+def require_page(out: Path, verb: str = "report") -> None:
     """Refuse to overwrite anything but an earlier page of this verb."""
-    if os.path.lexists(out) and GENERATOR.format(verb).encode() not in _head(out):
-        raise UserError(f"{out} exists and is {what}: choose another --out")
+    require_own(out, f"reinstate {verb}", '<meta name="generator" content="{}">')
 
 
-def _head(path: Path) -> bytes:
-    """Read the beginning of a file; of a pipe or a device, which may never end, nothing."""
-    try:
-        if not path.is_file():
-            return b""
-        with open(path, "rb") as file:
-            return file.read(HEAD)
-    except OSError:
-        return b""
-
-
-def require_replaceable(path: Path, kind: type[Any]) -> None:
+def require_document(path: Path, kind: type[Any]) -> None:
     """Refuse to overwrite anything but a JSON document of this kind, and of this kind alone."""
     if not os.path.lexists(path):
         return

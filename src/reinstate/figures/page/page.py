@@ -12,7 +12,7 @@ from reinstate.figures.film import animated_ways
 from reinstate.figures.markup import Markup, joined, tag
 from reinstate.figures.page.charts import figure, map_figure, style_of, ways_figure
 from reinstate.figures.page.documents import Document, load
-from reinstate.figures.page.frame import framed, part, require_report
+from reinstate.figures.page.frame import framed, part, require_page
 from reinstate.figures.page.overview import by_size, cards, worth
 from reinstate.figures.page.scores import notes, origins, scores
 from reinstate.figures.page.verdicts import Names, claims
@@ -51,7 +51,7 @@ Figures = dict[str, list[Markup]]  # by the heading over them
 
 def write_page(paths: Sequence[Path], out: Path) -> int:
     """Write the page of these results; return how many bytes it has."""
-    require_report(out)
+    require_page(out)
     content = page_of(load(paths)).encode("utf-8", "replace")
     for left in out.parent.glob(f".{glob.escape(out.name)}.*.tmp"):  # by a call that was killed
         left.unlink(missing_ok=True)

@@ -86,7 +86,7 @@ def play_page() -> str:
 
 def write_play(out: Path) -> int:
     """Write the page of the games; return how many bytes it has."""
-    require_page(out, "play", "no page of games")
+    require_page(out, "play")
     content = play_page().encode()
     write_atomically(out, content)
     return len(content)
