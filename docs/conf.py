@@ -17,7 +17,6 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "docstrings",
-    "formulas",
     "results",
 ]
 exclude_patterns = ["_build", "_ext", "_templates", "jupyter_execute"]

@@ -294,9 +294,9 @@ def test_fields_are_explained_by_the_comment_behind_them() -> None:
 
 def test_the_page_of_results_is_built_beside_the_others(tmp_path: Path) -> None:
     app: Any = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path)
-    results.write_report(app, OSError())  # what failed elsewhere leaves no page
+    results.write_pages(app, OSError())  # what failed elsewhere leaves no page
     assert not list(tmp_path.iterdir())
-    results.write_report(app, None)
+    results.write_pages(app, None)
     page = (tmp_path / "report.html").read_text()
     assert all(f'id="{name}"' in page for name in reinstate_paper.EXPERIMENTS)
 

@@ -1,12 +1,14 @@
-"""What built pages have beside the plain ones: report.html, the games, a drawing in their colours.
+"""What built pages have beside the plain ones: report.html, the games, a drawing, formulas.
 
-Tables and numbers are in the pages themselves: see `fill_pages`.
+Tables and numbers are in the pages themselves: see `fill_pages`. Formulas are MathML: no script, no
+fonts, nothing fetched.
 """
 
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes  # type: ignore[import-untyped]
+from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 
 from reinstate.figures.page import write_page
@@ -24,20 +26,26 @@ def draw_inline(app: Sphinx, doctree: nodes.document) -> None:
             image.replace_self(nodes.raw("", drawing, format="html"))
 
 
-def write_report(app: Sphinx, exception: Exception | None) -> None:
-    """What `reinstate report` makes of the recorded results."""
+def write_pages(app: Sphinx, exception: Exception | None) -> None:
+    """Write what `reinstate report` makes of the records, and `reinstate play` for play.md."""
     if exception is None and app.builder.format == "html":
         write_page([RESULTS], Path(app.outdir) / "report.html")
-
-
-def write_games(app: Sphinx, exception: Exception | None) -> None:
-    """What `reinstate play` makes, which play.md shows in a frame."""
-    if exception is None and app.builder.format == "html":
         write_play(Path(app.outdir) / "maze-and-bandit.html")
 
 
+def formula(writer: Any, node: nodes.math) -> None:
+    writer.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def formula_block(writer: Any, node: nodes.math_block) -> None:
+    made = convert(node.astext(), display="block")  # it scrolls where it is wider than the page
+    writer.body.append(f'<div class="math scrolls">{made}</div>\n')
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_html_math_renderer("mathml", (formula, None), (formula_block, None))
     app.connect("doctree-read", draw_inline)
-    app.connect("build-finished", write_report)
-    app.connect("build-finished", write_games)
+    app.connect("build-finished", write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

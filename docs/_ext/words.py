@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from statistics import median as median  # for tables.toml, as the others that nothing here uses
 from typing import Any
 
 import numpy as np

@@ -51,7 +51,6 @@ def command(
 ) -> Command:
     """From an empty folder of its own, beside the cache."""
     monkeypatch.setattr(pretraining, "TRIALS", 20)
-    monkeypatch.setattr(pretraining, "TRIALS_ON_THE_WAY", 10)
     return in_this_process(capfd, monkeypatch, tmp_path / "here")
 
 

@@ -93,9 +93,7 @@ def test_pixels() -> None:
 
 
 def test_questions_that_cannot_be_asked() -> None:
-    with pytest.raises(UserError, match="way = 31 asks for more than 30"):
+    with pytest.raises(UserError, match="31-way 1-shot takes more than"):
         accuracy(clusters(1.0), 31, 1, 10, 0)
-    with pytest.raises(UserError, match="shot = 20 leaves none of 20"):
+    with pytest.raises(UserError, match="5-way 20-shot takes more than"):
         accuracy(clusters(1.0), 5, 20, 10, 0)
-    with pytest.raises(UserError, match="trials must be positive"):
-        accuracy(clusters(1.0), 5, 1, 0, 0)

@@ -67,7 +67,6 @@ def drawn(seed: int = 1) -> Drawn:
 @pytest.fixture(autouse=True)
 def few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pretraining, "TRIALS", 20)
-    monkeypatch.setattr(pretraining, "TRIALS_ON_THE_WAY", 10)
 
 
 def results(out: Path) -> dict[str, Any]:
@@ -83,7 +82,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("pretraining") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pretraining, "TRIALS", 20)
-        patch.setattr(pretraining, "TRIALS_ON_THE_WAY", 10)
         pretrain(TINY, drawn(), out, SILENT, command="reinstate embedder")
     return out
 

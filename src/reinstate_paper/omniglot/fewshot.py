@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 
-from reinstate.errors import UserError, require_positive
+from reinstate.errors import UserError
 from reinstate.files import check, read_json
 from reinstate_paper.omniglot.images import OneShotRun
 
@@ -39,19 +39,14 @@ class OneShotRuns(TypedDict):
     runs: int
 
 
-class Tested(TypedDict):
-    """What every card says, older ones too."""
+class Card(TypedDict):
+    """What card.json holds: how an embedder was made, and what it can do."""
 
     epochs: int
     seconds: float
     device: str
     few_shot: list[FewShot]
     one_shot_runs: OneShotRuns
-
-
-class Card(Tested):
-    """What card.json holds: how an embedder was made, and what it can do."""
-
     pixels_20_way_1_shot: float
 
 
@@ -79,13 +74,8 @@ def accuracy(
     character's examples (`class-mean`). With one shot the two rules are the same.
     """
     characters, drawings, _ = embeddings.shape
-    require_positive(way=way, shot=shot, trials=trials)
-    if way > characters:
-        raise UserError(f"way = {way} asks for more than {characters} characters: ask for fewer")
-    if shot >= drawings:
-        raise UserError(
-            f"shot = {shot} leaves none of {drawings} drawings for the test: ask for fewer"
-        )
+    if not (0 < way <= characters and 0 < shot < drawings and trials > 0):
+        raise UserError(f"{way}-way {shot}-shot takes more than {characters} × {drawings} drawings")
     rng = np.random.default_rng(seed)
     unit = embeddings / np.linalg.norm(embeddings, axis=-1, keepdims=True)
     shares = [

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate.errors import UserError, require_not_negative, require_positive
+from reinstate.errors import require_not_negative, require_positive
 
 EMPTY = -1  # the label of a slot that was never written
 TINY = 1e-12
@@ -99,12 +99,6 @@ class LifelongMemory:
         another slot, in the order of age from the oldest; slots just averaged into are not
         replaced. Ages of all these slots become 0, the others grow by one.
         """
-        batch = len(queries)
-        if self.slots < 2 * batch:
-            raise UserError(
-                f"{self.slots} slots are too few for batches of {batch}: the memory needs at"
-                " least two per query"
-            )
         nearest = self.query(memory, queries)
         is_right = nearest.labels == labels
         nowhere = self.slots  # writes to this index are dropped
@@ -117,7 +111,7 @@ class LifelongMemory:
 
         noise = jax.random.uniform(key, ages.shape, minval=-self.age_noise, maxval=self.age_noise)
         blurred = (ages + noise).at[met].set(-jnp.inf, mode="drop")
-        _, oldest = jax.lax.top_k(blurred, batch)
+        _, oldest = jax.lax.top_k(blurred, len(queries))
         turn = jnp.cumsum(~is_right) - 1  # the n-th wrong query gets the n-th oldest slot
         new = jnp.where(is_right, nowhere, oldest[turn])
         return Slots(

@@ -47,9 +47,8 @@ from reinstate_paper.omniglot.images import OneShotRun
 from reinstate_paper.omniglot.lifelong import LifelongMemory
 from reinstate_paper.omniglot.teaching import EmbedderMetrics, Pretraining, State, Teacher
 
-PARTS = 10  # after each tenth of training: a checkpoint, a test and the files of results
-TRIALS = 10_000  # of the last test; the earlier ones are shorter
-TRIALS_ON_THE_WAY = 1_000
+PARTS = 10  # after each tenth of training there is a checkpoint
+TRIALS = 10_000
 TEST_SEED = 2017  # of the few-shot tests
 
 # As in Kaiser et al.: 16 episodes of 5 characters, 6 showings, an update every 16 drawings.
@@ -123,12 +122,12 @@ def pretrain(
         elif work.is_judged():
             reporter.note(f"already trained, {settings.epochs} epochs in {out}")
             return work.embedder()
-        work.judge(TRIALS)
+        work.judge()
         return work.embedder()
 
 
 class EmbedderWork(RunWork[State, EmbedderMetrics]):
-    """The training of an embedder in a run on disk; each tenth leaves the files of results."""
+    """The training of an embedder in a run on disk."""
 
     def __init__(
         self, teacher: Teacher, drawn: Drawn, run: Run, reporter: Reporter, command: str
@@ -163,20 +162,15 @@ class EmbedderWork(RunWork[State, EmbedderMetrics]):
         right = f"right in memory {row['right']:.1%}"
         return f"loss {row['loss']:+.4f}  {right}  {pace:,.0f} updates/s"
 
-    def save(self, epoch: int, state: State, stopping: bool) -> None:
-        super().save(epoch, state, stopping)
-        if epoch % self.checkpoint_every == 0 and epoch < self.epochs and not stopping:
-            self.judge(TRIALS_ON_THE_WAY)
-
-    def judge(self, trials: int) -> None:
+    def judge(self) -> None:
         """Write the files of results for the saved state, and test what they hold."""
         out, embedder, drawn, epoch = self.run.path, self.embedder(), self.drawn, self.done
         save_embedder(out / "embedder.safetensors", embedder)
         save_embeddings(out / "embeddings.safetensors", embed(embedder, drawn.evaluation))
-        tests = table(load_embeddings(out / "embeddings.safetensors"), trials, TEST_SEED)
+        tests = table(load_embeddings(out / "embeddings.safetensors"), TRIALS, TEST_SEED)
         one_shot = one_shot_runs_accuracy(partial(embed, embedder), drawn.runs)
         lake = {"accuracy": one_shot.mean, "standard_error": one_shot.error}
-        plain = accuracy(pixels(drawn.evaluation), 20, 1, TRIALS_ON_THE_WAY, TEST_SEED)
+        plain = accuracy(pixels(drawn.evaluation), 20, 1, TRIALS // 10, TEST_SEED)
         card = {
             "settings": _plain(self.settings),
             "command": self.command,
