@@ -62,7 +62,7 @@ def test_the_agent_with_memory_earns_what_none_without_could() -> None:
 def test_weights_alone_can_be_saved_and_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Evaluator, "verdict", lambda self, state: {})
+    monkeypatch.setattr(Evaluator, "evaluate", lambda self, state: {})
     agent = loaded("barcode-bandits/l2rl", epochs=4)
     agent.save(tmp_path / "mine")
     again = reinstate.load(tmp_path / "mine")

@@ -37,7 +37,7 @@ def changed(part: str, **changes: Any) -> Settings:
         (changed("task", repeats=10**8), {}, "the task's size"),
         (changed("task", pulls=10**9), {}, "the task's size"),
         (TINY, {"candidates": 10**7}, "--trials"),
-        (changed("evaluation", epochs=10**8), {"judged": True}, "evaluation.epochs"),
+        (changed("evaluation", epochs=10**8), {"evaluated": True}, "evaluation.epochs"),
     ],
 )
 def test_what_cannot_fit_says_what_to_lower(
