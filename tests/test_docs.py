@@ -210,7 +210,7 @@ def test_embeddings_of_your_own(run_page: RunPage) -> None:
 def built(tmp_path_factory: pytest.TempPathFactory) -> ElementTree.Element:
     """A page of the API, built with the configuration of the documentation."""
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("built")
-    modules = ("cell", "memory", "agent", "evaluation", "runs.experiment")
+    modules = ("cell", "memory", "player", "agent", "evaluation", "runs.experiment")
     lines = ["An option such as --task.scale.", "", "```{eval-rst}"]
     lines += [f".. automodule:: reinstate.{name}" for name in modules] + ["```"]
     (source / "index.md").write_text("\n".join(["# Page", "", *lines, ""]))
@@ -251,7 +251,7 @@ def test_calls_that_readme_teaches_are_listed(built: ElementTree.Element) -> Non
         "memory.DND.empty",
         "memory.DND.read",
         "memory.DND.write",
-        "agent.Player.__call__",
+        "player.Player.__call__",
         "agent.make_agent",
         "evaluation.evaluate",
         "runs.experiment.Experiment.preset",
