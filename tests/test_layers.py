@@ -14,7 +14,7 @@ SOURCE = Path(reinstate.__file__).parent
 ROOMS = """
 errors registry files draws processes tasks memory cell through_time player agent
 rivals rollout recompute learner evaluation settings devices baselines analysis choices figures
-runs interop page sweeps cli __init__ __main__
+runs interop page cli __init__ __main__
 """.split()  # noqa: SIM905
 
 

@@ -84,7 +84,7 @@ class Sweep(NamedTuple):
 
     def under_way(self) -> list[int]:
         """Return the processes of this sweep's runs."""
-        words = f"reinstate.sweeps.engines {self.out}"
+        words = f"reinstate.runs.engines {self.out}"
         found = subprocess.run(["pgrep", "-f", words], capture_output=True, text=True)
         return [int(pid) for pid in found.stdout.split()]
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from reinstate.cli import sweep as verb
+from reinstate.runs import sweep as module
+from reinstate.runs.engines import Engine, Started, run_path
+from reinstate.runs.jobs import Job
 from reinstate.runs.run import Run
-from reinstate.sweeps import sweep as module
-from reinstate.sweeps.engines import Engine, Started, run_path
-from reinstate.sweeps.plan import Job
 from spoken import Command, assert_refused
 
 LINE = "sweep --experiments barcode-bandits --agents l2rl --seeds 2 --seeds-per-run 1 --out out"
@@ -43,9 +44,9 @@ def bad(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(Engine, "start", lambda self, folder: begin)
     monkeypatch.setattr("reinstate.runs.size.require_room", lambda *what, **how: None)
-    monkeypatch.setattr(module, "checked", lambda kind, value, path: value)
-    monkeypatch.setattr(module, "write_page", lambda runs, out: out.write_text("page"))
-    monkeypatch.setattr(module, "require_page", lambda out: None)
+    monkeypatch.setattr(module, "check", lambda kind, value, path: value)
+    monkeypatch.setattr(verb, "write_page", lambda runs, out: out.write_text("page"))
+    monkeypatch.setattr(verb, "require_page", lambda out: None)
     monkeypatch.setattr(module, "PAUSE", 0.001)
     return words
 

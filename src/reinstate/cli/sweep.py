@@ -12,14 +12,16 @@ from reinstate.cli.parsing import Flag, Verb
 from reinstate.cli.shared import shown
 from reinstate.cli.tables import PER_EPISODE, print_table, say
 from reinstate.errors import UserError
+from reinstate.figures.page import require_page, write_page
+from reinstate.runs.engines import Engine, run_path
 from reinstate.runs.experiment import find_experiment
+from reinstate.runs.jobs import Asked, Job, plan, read_file
 from reinstate.runs.progress import Reporter
+from reinstate.runs.sweep import Rows, Swept, sweep
 from reinstate.settings import read_set
-from reinstate.sweeps.engines import Engine
-from reinstate.sweeps.plan import Asked, Job, plan, read_file
-from reinstate.sweeps.sweep import Rows, sweep
 
 SHOWN = 40  # rows of the table
+MOST_ON_PAGE = 24  # runs of an experiment: more cannot be told apart in a chart
 OwnNames = Annotated[tuple[str, ...], shown("NAME …", "each experiment's own")]
 OwnInt = Annotated[int | None, shown("INT", "the preset's own")]
 
@@ -87,7 +89,13 @@ class Sweep(Verb):
     def do(self, command: str) -> Any:
         if self.dry_run:
             return {"runs": [_described(job) for job in plan(self.asked)]}
-        swept = sweep(self.asked, self.engine, self.out, Reporter())
+        page, reporter = self.out / "report.html", Reporter()
+        require_page(page)
+        swept = sweep(self.asked, self.engine, self.out, reporter)
+        if swept.files and (shown := _shown(swept, self.out, reporter)):
+            with reporter.working("one page of all runs"):
+                write_page(shown, page)
+            swept.files.append(page)
         rows = [
             {
                 **_described(job),
@@ -128,6 +136,18 @@ class Sweep(Verb):
             return
         others = sum(not row["done"] and not row["error"] for row in result["runs"])
         say(f"{others} runs are under way elsewhere: the last to end writes the table")
+
+
+def _shown(swept: Swept, out: Path, reporter: Reporter) -> list[Path]:
+    """List the runs that the page shows: of each experiment some."""
+    done: dict[str, list[Path]] = {}
+    for job in swept.jobs:
+        if job.name in swept.rows:
+            done.setdefault(job.experiment, []).append(run_path(job, out))
+    for name, paths in done.items():
+        if len(paths) > MOST_ON_PAGE:
+            reporter.note(f"report.html shows {MOST_ON_PAGE} of {len(paths)} runs of {name}")
+    return [path for each in done.values() for path in each[:MOST_ON_PAGE]]
 
 
 def _described(job: Job) -> dict[str, Any]:

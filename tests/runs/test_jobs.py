@@ -8,9 +8,9 @@ import pytest
 
 from reinstate.agent import AGENTS
 from reinstate.errors import UserError
+from reinstate.runs import jobs as module
+from reinstate.runs.jobs import Asked, plan, read_file
 from reinstate.settings import read_set, to_dict
-from reinstate.sweeps import plan as module
-from reinstate.sweeps.plan import Asked, plan, read_file
 from reinstate_paper.barcode_bandits import QUICK
 
 FILE = """

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from reinstate.files import locked, write_json
+from reinstate.runs import sweep as module
+from reinstate.runs.engines import Engine, Local, Remote, run_path
+from reinstate.runs.jobs import Job
 from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Reporter
-from reinstate.sweeps import sweep as module
-from reinstate.sweeps.engines import Engine, Local, Remote, run_path
-from reinstate.sweeps.plan import Job
-from reinstate.sweeps.sweep import Handed, is_done, regret_per_seed, table_of, write_table
+from reinstate.runs.sweep import Handed, is_done, regret_per_seed, table_of, write_table
 
 SILENT = Reporter(quiet=True)
 JOBS = [Job(f"job{n}", "e", "a", "quick", {"learner.lanes": 4}, {}) for n in range(6)]

@@ -28,11 +28,11 @@ from reinstate.errors import (
 from reinstate.files import InUse, locked, write_document
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import find_experiment
+from reinstate.runs.jobs import Job
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import start_run
 from reinstate.runs.training import train
 from reinstate.settings import recorded_settings
-from reinstate.sweeps.plan import Job
 
 LAST_BYTES = 4000  # of a log, in which its last line is looked for
 STOPPED = 130  # exit status of a run that was told to stop
@@ -166,7 +166,7 @@ class Local:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "reinstate.sweeps.engines", str(folder)],
+                [sys.executable, "-m", "reinstate.runs.engines", str(folder)],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,

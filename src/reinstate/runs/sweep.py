@@ -1,9 +1,8 @@
-"""A sweep on disk: many runs, done once each; then one table and one page.
+"""A sweep on disk: many runs, done once each; then one table.
 
     OUT/runs/NAME/         a run, as `reinstate train` and `evaluate` leave it
     OUT/logs/              what the runs said
     OUT/sweep.csv, .parquet  one row per seed
-    OUT/report.html        all runs on one page
 
 The same call again goes on with what is not done. Calls at the same time share the runs: whoever
 holds a run's own lock does it.
@@ -19,16 +18,14 @@ from typing import Any, NamedTuple
 
 from reinstate.analysis.results import Scores
 from reinstate.figures.numbers import at
-from reinstate.figures.page import require_page, write_page
 from reinstate.files import InUse, check, locked, read_json, write_atomically
+from reinstate.runs.engines import Begin, Engine, Started, run_path
+from reinstate.runs.jobs import Asked, Job, plan
 from reinstate.runs.loop import Stopped, signals
 from reinstate.runs.progress import Reporter, duration
 from reinstate.runs.run import Run
-from reinstate.sweeps.engines import Begin, Engine, Started, run_path
-from reinstate.sweeps.plan import Asked, Job, plan
 
 PAUSE = 0.1  # seconds between looks at the runs under way
-MOST_ON_PAGE = 24  # runs of an experiment: more cannot be told apart in a chart
 MEASURED = ("seed", "reward", "regret", "steps", "seconds")
 
 Rows = list[dict[str, Any]]
@@ -44,10 +41,9 @@ class Swept(NamedTuple):
 
 
 def sweep(asked: Asked, engine: Engine, out: Path, reporter: Reporter) -> Swept:
-    """Do all runs of a sweep that are not done, and nobody else is at; then gather all."""
+    """Do all runs of a sweep that are not done, and nobody else is at; then write one table."""
     engine.require_installed()
     jobs = plan(asked)
-    require_page(out / "report.html")
     folder = out.absolute()  # a cluster's machine starts elsewhere
     handed = Handed(
         [job for job in jobs if not is_done(job, folder)], engine, asked.retries, folder, reporter
@@ -58,7 +54,7 @@ def sweep(asked: Asked, engine: Engine, out: Path, reporter: Reporter) -> Swept:
     rows = {job.name: rows_of(job, out) for job in jobs if is_done(job, out)}
     errors = {name: error for name, error in handed.errors.items() if name not in rows}
     complete = len(rows) + len(errors) == len(jobs)
-    files = gather(jobs, rows, errors, out, reporter) if complete else []
+    files = write_table(table_of(jobs, rows, errors), out / "sweep") if complete else []
     return Swept(jobs, rows, errors, files)
 
 
@@ -144,29 +140,6 @@ def _is_free(job: Job, folder: Path) -> bool:
             return not is_done(job, folder)
     except InUse:
         return False
-
-
-def gather(
-    jobs: Sequence[Job],
-    rows: Mapping[str, Rows],
-    errors: Mapping[str, str],
-    out: Path,
-    reporter: Reporter,
-) -> list[Path]:
-    """Write one table and one page of all runs."""
-    files = write_table(table_of(jobs, rows, errors), out / "sweep")
-    shown: dict[str, list[Path]] = {}
-    for job in jobs:
-        if job.name in rows:
-            shown.setdefault(job.experiment, []).append(run_path(job, out))
-    if len(all_shown := [path for each in shown.values() for path in each[:MOST_ON_PAGE]]):
-        with reporter.working("one page of all runs"):
-            write_page(all_shown, out / "report.html")
-        files.append(out / "report.html")
-    for name, paths in shown.items():
-        if len(paths) > MOST_ON_PAGE:
-            reporter.note(f"report.html shows {MOST_ON_PAGE} of {len(paths)} runs of {name}")
-    return files
 
 
 def rows_of(job: Job, out: Path) -> Rows:
