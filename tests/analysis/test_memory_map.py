@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 
 from reinstate.analysis.memory_map import (
-    MemoryMap,
-    Panel,
     Stored,
-    from_recorded,
     memory_map,
     principal_axes,
     readable,
-    recorded,
     stored_states,
 )
 from reinstate.errors import UserError
@@ -104,31 +100,36 @@ def test_what_has_no_map() -> None:
 # One epoch of two contexts, met alternately; tanh of the state is what is placed.
 TANH = np.array([[0.0, 0, 0.8], [0, 0.2, -0.8], [0, 0, 0.9], [0, -0.2, -0.9]])
 STORED = Stored(
-    np.arctanh(TANH)[None], np.array([[0, 0, 1, 1]]), np.array([[0, 1, 0, 1]]), "good arm"
+    np.arctanh(TANH)[None],
+    np.array([[0, 0, 1, 1]]),
+    np.array([[0, 1, 0, 1]]),
+    "good arm",
+    np.array([[0, 1, 0, 1]]),
 )
 
 
 def test_states_lie_along_the_directions_of_largest_variance_of_all_panels() -> None:
-    first, last = memory_map(STORED).panels  # nobody is met ten times
-    assert (first.exposure, last.exposure) == (1, 2)
-    assert first.label.tolist() == last.label.tolist() == [0, 1]
+    found = memory_map(STORED)
+    first, last = found["panels"]  # nobody is met ten times
+    assert (first["exposure"], last["exposure"]) == (1, 2)
+    assert first["label"] == last["label"] == [0, 1]
     # The third unit varies most, then the second, whose mean over panels is 0. They are not
     # correlated within a panel as they are here: the axes are tilted a little.
-    everything = np.concatenate([first.places, last.places])
+    everything = np.array([first["x"] + last["x"], first["y"] + last["y"]]).T
     centred = TANH - TANH.mean(axis=0)
-    np.testing.assert_allclose(everything @ everything.T, centred @ centred.T, atol=1e-12)
+    np.testing.assert_allclose(everything @ everything.T, centred @ centred.T, atol=2e-3)
     np.testing.assert_allclose(everything[:, 0], centred[:, 2], atol=0.02)
-    assert first.readable is None  # every arm is there once
-    explained = memory_map(STORED).explained
-    assert explained[0] > explained[1] and sum(explained) == pytest.approx(1)
+    assert first["readable"] is None  # every arm is there once
+    one, two = found["explained"]
+    assert one > two and one + two == pytest.approx(1, abs=1e-3)
 
 
 def test_panels_are_of_single_exposures() -> None:
     met = np.arange(20)[None]
-    stored = Stored(np.zeros((1, 20, 3)), met, met % 2, "good arm")
-    assert [panel.exposure for panel in memory_map(stored).panels] == [1, 2, 3, 10]
-    assert [len(panel.label) for panel in memory_map(stored).panels] == [1] * 4
-    assert memory_map(stored).explained == [0, 0]  # of what does not vary
+    found = memory_map(Stored(np.zeros((1, 20, 3)), met, met % 2, "good arm", met))
+    assert [panel["exposure"] for panel in found["panels"]] == [1, 2, 3, 10]
+    assert [len(panel["label"]) for panel in found["panels"]] == [1] * 4
+    assert found["explained"] == [0, 0]  # of what does not vary
 
 
 def test_the_sign_of_an_axis_is_always_the_same() -> None:
@@ -148,12 +149,14 @@ def test_neighbours_agree() -> None:
     assert readable(states, np.arange(5)) is None
 
 
-def a_map(labels: int) -> MemoryMap:
-    panels = [
-        Panel(e, e * np.arange(4.0 * labels).reshape(-1, 2), np.arange(labels).repeat(2), share)
+def a_map(labels: int) -> Any:
+    places, told = np.arange(2.0 * labels), np.arange(labels).repeat(2).tolist()
+    panels: Any = [
+        {"exposure": e, "readable": share, "x": e * places, "y": places, "label": told}
         for e, share in ((1, None), (10, 0.5))
     ]
-    return MemoryMap(panels, [0.6, 0.2], "good arm")
+    named: Any = {"experiment": "", "agent": "", "labels": "good arm", "explained": [0.6, 0.2]}
+    return {**named, "panels": panels}
 
 
 @pytest.mark.parametrize("labels", [2, 12, 40])
@@ -170,9 +173,3 @@ def test_panels_share_axes_and_many_labels_are_not_listed(labels: int) -> None:
     assert len(written) == 1 + (labels if labels < 40 else 0)
     listed = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
     assert listed == ([str(n + 1) for n in range(labels)] if labels < 40 else [])
-
-
-def test_a_file_holds_the_same_map() -> None:
-    found = from_recorded(recorded(a_map(12), "an experiment", "an agent"))
-    np.testing.assert_allclose(found.panels[1].places, a_map(12).panels[1].places)
-    assert found.explained == [0.6, 0.2] and found.panels[0].readable is None

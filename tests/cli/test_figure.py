@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate.analysis.memory_map import RecordedMap, Stored, stored_states
+from reinstate.analysis.memory_map import MemoryMap, Stored, stored_states
 from reinstate.files import read_document, read_json, write_json
 from reinstate.runs.evaluator import Evaluator
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
@@ -89,7 +89,7 @@ def test_what_a_run_stores_and_its_gates(
     assert said.code == 0 and "next: open gates.png" in said.out
     assert (tmp_path / "gates.png").read_bytes().startswith(b"\x89PNG")
     assert command("figure memory-map x --epochs 2 --out m.json").code == 0
-    kept = read_document(RecordedMap, tmp_path / "m.json")
+    kept = read_document(MemoryMap, tmp_path / "m.json")
     assert (kept["experiment"], kept["agent"]) == ("barcode-bandits", "epl2rl")
     for panel in kept["panels"]:
         assert len(panel["x"]) == len(panel["y"]) == len(panel["label"]) == 6

@@ -38,46 +38,28 @@ class Stored(NamedTuple):
     exposure: np.ndarray  # (epochs, episodes) how often the context was met before
     label: np.ndarray  # (epochs, episodes) what tells them apart, from 0
     labels: str  # what that is
-    context: np.ndarray | None = None  # (epochs, episodes) counted through all epochs, from 0
+    context: np.ndarray  # (epochs, episodes) counted through all epochs, from 0
 
 
-class Panel(NamedTuple):
-    """States that were stored at the end of one exposure."""
+class Panel(TypedDict):
+    """States that were stored at the end of one exposure: numbers in the order of states."""
 
     exposure: int  # from 1
-    places: np.ndarray  # (states, 2)
-    label: np.ndarray  # (states,)
     readable: float | None  # share of states whose nearest other has the same label
-    context: np.ndarray | None = None  # (states,) whose they are
-
-
-class RecordedPanel(TypedDict):
-    """A panel as a file holds it: numbers in the order of states."""
-
-    exposure: int
-    readable: float | None
     x: list[float]
     y: list[float]
     label: list[int]
-    context: list[int]
+    context: list[int]  # whose they are
 
 
-class RecordedMap(TypedDict):
-    """What memory-map.json holds."""
+class MemoryMap(TypedDict):
+    """Stored states by exposure, in one plane; as memory-map.json holds it."""
 
     experiment: str
     agent: str
-    labels: str
-    explained: list[float]
-    panels: list[RecordedPanel]
-
-
-class MemoryMap(NamedTuple):
-    """Stored states by exposure, in one plane."""
-
-    panels: list[Panel]
-    explained: list[float]  # share of the variance along each axis
     labels: str  # what tells states apart
+    explained: list[float]  # share of the variance along each axis
+    panels: list[Panel]
 
 
 class _Caught(Memory):
@@ -128,11 +110,14 @@ def stored_states(
     return Stored(state[shown], exposure[shown], context[shown], "context", every[shown])
 
 
-def memory_map(stored: Stored, exposures: Sequence[int] = EXPOSURES) -> MemoryMap:
+def memory_map(
+    stored: Stored, exposures: Sequence[int] = EXPOSURES, experiment: str = "", agent: str = ""
+) -> MemoryMap:
     """Place states along the two directions in which those of all panels together vary most.
 
     It is tanh c that is placed: the cell's output sees no more of c, which can grow by orders of
     magnitude with every exposure. Exposures that no context reached give way to the last.
+    Three digits are more than can be seen.
     """
     last = int(stored.exposure.max()) + 1
     after = sorted({min(exposure, last) for exposure in exposures})
@@ -141,58 +126,29 @@ def memory_map(stored: Stored, exposures: Sequence[int] = EXPOSURES) -> MemoryMa
     together = np.concatenate(states)
     mean = together.mean(axis=0)
     axes, explained = principal_axes(together - mean)
-    panels = [
-        Panel(
-            exposure,
-            (state - mean) @ axes.T,
-            stored.label[here],
-            readable(state, stored.label[here]),
-            None if stored.context is None else stored.context[here],
-        )
-        for exposure, state, here in zip(after, states, at, strict=True)
-    ]
-    return MemoryMap(panels, explained.tolist(), stored.labels)
-
-
-def recorded(found: MemoryMap, experiment: str, agent: str) -> RecordedMap:
-    """Return a map as a file holds it: three digits are more than can be seen."""
-    panels: list[RecordedPanel] = []
-    for panel in found.panels:
-        x, y = (np.round(axis, 3).tolist() for axis in panel.places.T)
-        contexts = np.arange(len(x)) if panel.context is None else panel.context
+    panels: list[Panel] = []
+    for exposure, state, here in zip(after, states, at, strict=True):
+        x, y = np.round((state - mean) @ axes.T, 3).T.tolist()
+        label, context = stored.label[here], stored.context[here]
+        agree = readable(state, label)
         panels.append(
             {
-                "exposure": panel.exposure,
-                "readable": None if panel.readable is None else round(panel.readable, 4),
+                "exposure": exposure,
+                "readable": None if agree is None else round(agree, 4),
                 "x": x,
                 "y": y,
-                "label": panel.label.tolist(),
-                "context": contexts.tolist(),
+                "label": label.tolist(),
+                "context": context.tolist(),
             }
         )
-    explained = [round(share, 4) for share in found.explained]
+    shares = np.round(explained, 4).tolist()
     return {
         "experiment": experiment,
         "agent": agent,
-        "labels": found.labels,
-        "explained": explained,
+        "labels": stored.labels,
+        "explained": shares,
         "panels": panels,
     }
-
-
-def from_recorded(found: RecordedMap) -> MemoryMap:
-    """Return the map that a file holds."""
-    panels = [
-        Panel(
-            panel["exposure"],
-            np.stack([panel["x"], panel["y"]], axis=-1),
-            np.array(panel["label"]),
-            panel["readable"],
-            np.array(panel["context"]),
-        )
-        for panel in found["panels"]
-    ]
-    return MemoryMap(panels, found["explained"], found["labels"])
 
 
 def principal_axes(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -87,7 +87,7 @@ class Figure(Computing):
 
     def _of_run(self, run: Path, command: str) -> dict[str, Any]:
         from reinstate.analysis.gates import unit_gates
-        from reinstate.analysis.memory_map import memory_map, recorded, stored_states
+        from reinstate.analysis.memory_map import memory_map, stored_states
         from reinstate.figures import memory_map as drawing
         from reinstate.figures.style import label
         from reinstate.files import write_document
@@ -99,15 +99,14 @@ class Figure(Computing):
             figure = drawing.draw_gates(gates, f"{experiment.title}: r-gates of {label(agent)}")
             save_figure(figure, self.file, DPI, MAKER)
             return {"file": str(self.file), "mean": gates.mean.tolist(), "half": gates.half}
-        found = memory_map(stored_states(*played))
-        kept = recorded(found, experiment.name, agent)
+        found = memory_map(stored_states(*played), experiment=experiment.name, agent=agent)
         if self.file.suffix == ".json":
-            write_document(self.file, {"command": command, **provenance(), **kept})
+            write_document(self.file, {"command": command, **provenance(), **found})
         else:
             figure = drawing.draw(found, f"{experiment.title}: what {label(agent)} stores")
             save_figure(figure, self.file, DPI, MAKER)
-        by_exposure = {panel["exposure"]: panel["readable"] for panel in kept["panels"]}
-        return {"file": str(self.file), "labels": found.labels, "readable": by_exposure}
+        by_exposure = {panel["exposure"]: panel["readable"] for panel in found["panels"]}
+        return {"file": str(self.file), "labels": found["labels"], "readable": by_exposure}
 
     def _play(self, folder: Path) -> tuple[Any, str, tuple[Any, ...]]:
         """Return what plays, and how: an experiment, an agent, and what analyses of them take."""

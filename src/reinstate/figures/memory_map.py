@@ -37,13 +37,13 @@ def _draw(drawing: MemoryMap, title: str) -> "Figure":
 
     from reinstate.figures.canvas import Figure, as_text
 
-    panels, names = drawing.panels, _names(drawing)
+    panels, names = drawing["panels"], _names(drawing)
     figure = Figure(figsize=(SIDE * len(panels) + 0.5, SIDE + 1.2), layout="constrained")
     grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
     for axes, panel in zip(grid, panels, strict=True):
         _draw_panel(axes, panel, names)
-        axes.set_xlabel(f"PC 1 ({100 * drawing.explained[0]:.0f}% of the variance)", fontsize=8)
-    grid[0].set_ylabel(f"PC 2 ({100 * drawing.explained[1]:.0f}%)", fontsize=8)
+        axes.set_xlabel(f"PC 1 ({100 * drawing['explained'][0]:.0f}% of the variance)", fontsize=8)
+    grid[0].set_ylabel(f"PC 2 ({100 * drawing['explained'][1]:.0f}%)", fontsize=8)
     figure.suptitle(title, x=0.01, ha="left", fontsize=10)
     look: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 5}
     handles = [
@@ -54,7 +54,7 @@ def _draw(drawing: MemoryMap, title: str) -> "Figure":
         figure.legend(
             handles=handles,
             ncols=columns,
-            title=as_text(drawing.labels),
+            title=as_text(drawing["labels"]),
             title_fontsize=8,
             **LEGEND,
         )
@@ -63,7 +63,7 @@ def _draw(drawing: MemoryMap, title: str) -> "Figure":
 
 def _names(drawing: MemoryMap) -> dict[int, str]:
     """Choose a colour for each label; what is counted from 0 is shown from 1."""
-    found = sorted({int(label) for panel in drawing.panels for label in panel.label})
+    found = sorted({label for panel in drawing["panels"] for label in panel["label"]})
     colours = COLOURS if len(found) <= len(COLOURS) else shades(len(found))
     return dict(zip(found, colours, strict=False))
 
@@ -72,17 +72,18 @@ def _draw_panel(axes: "Axes", panel: Panel, names: dict[int, str]) -> None:
     from matplotlib.patheffects import withStroke
 
     look: dict[str, Any] = {"s": 14, "linewidths": 0, "alpha": 0.85}
+    places = np.stack([panel["x"], panel["y"]], axis=-1)
     for label, colour in names.items():
-        here = panel.places[panel.label == label]
+        here = places[np.array(panel["label"]) == label]
         axes.scatter(*here.T, color=colour, **look)
         if len(here) > 1 and len(names) <= MOST_NAMED:
             outlined = [withStroke(linewidth=2.2, foreground="white")]
             axes.annotate(str(label + 1), np.median(here, axis=0), color=colour,
                           path_effects=outlined, **NAMED)  # fmt: skip
-    times = "1 exposure" if panel.exposure == 1 else f"{panel.exposure} exposures"
+    times = "1 exposure" if panel["exposure"] == 1 else f"{panel['exposure']} exposures"
     axes.set_title(f"after {times}", loc="left", fontsize=9, pad=14)
-    if panel.readable is not None:
-        agree = f"nearest neighbours agree: {100 * panel.readable:.0f}%"
+    if panel["readable"] is not None:
+        agree = f"nearest neighbours agree: {100 * panel['readable']:.0f}%"
         above: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
         axes.annotate(agree, (0, 1), (0, 4), fontsize=7, color="0.35", **above)
     axes.tick_params(labelsize=7)

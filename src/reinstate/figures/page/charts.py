@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from reinstate.analysis.memory_map import RecordedMap, RecordedPanel, from_recorded
+from reinstate.analysis.memory_map import MemoryMap, Panel
 from reinstate.figures.chart import Chart, Series, Trajectories
 from reinstate.figures.markup import (
     Markup,
@@ -167,25 +167,25 @@ def ways_figure(drawing: Trajectories, ident: str) -> Markup | None:
     return _picture(drawn, ident, title, WAYS_NOTE, "; ".join(said))
 
 
-def map_figure(found: RecordedMap, ident: str) -> Markup | None:
+def map_figure(found: MemoryMap, ident: str) -> Markup | None:
     """Draw a memory map; nothing if there is nothing sound in it."""
     from reinstate.figures import memory_map
 
     panels = [panel for panel in found["panels"] if _is_sound(panel)][:MOST_PANELS]
     if not panels or len(found["explained"]) < 2:
         return None
-    sound: RecordedMap = {**found, "panels": panels}
+    sound: MemoryMap = {**found, "panels": panels}
     title = f"What {label(found['agent'])} stores"
     said = [
         f"{len(panel['x'])} states after {panel['exposure']} exposures, of which"
         f" {percent(panel['readable'])} lie nearest to one of the same {found['labels']}"
         for panel in panels
     ]
-    drawn = memory_map.draw(from_recorded(sound))
+    drawn = memory_map.draw(sound)
     return _picture(drawn, ident, title, MAP_NOTE.format(found["labels"]), "; ".join(said))
 
 
-def _is_sound(panel: RecordedPanel) -> bool:
+def _is_sound(panel: Panel) -> bool:
     """Tell whether all lists of a panel are of one length, and its numbers can be drawn."""
     x, y, labels, contexts = (panel[name] for name in ("x", "y", "label", "context"))
     if not 0 < len(x) == len(y) == len(labels) == len(contexts) <= MOST_POINTS:

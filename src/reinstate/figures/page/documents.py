@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reinstate.analysis.memory_map import RecordedMap
+from reinstate.analysis.memory_map import MemoryMap
 from reinstate.analysis.results import (
     AgentResults,
     MetricsRow,
@@ -58,7 +58,7 @@ class Document(NamedTuple):
     experiment: Experiment
     results: Results
     origins: list[Origin]
-    memory: RecordedMap | None = None  # of one of its agents
+    memory: MemoryMap | None = None  # of one of its agents
 
 
 def load(paths: Sequence[Path]) -> list[Document]:
@@ -133,11 +133,11 @@ def _origin(path: Path, alone: bool) -> Origin:
     return Origin(words, found["settings"], facts | {name: found.get(name) for name in FACTS})
 
 
-def _memory_map(folder: Path | None, experiment: Experiment) -> RecordedMap | None:
+def _memory_map(folder: Path | None, experiment: Experiment) -> MemoryMap | None:
     """Read the memory map in a folder of results, if there is one."""
     if folder is None or not (folder / MAP).exists():
         return None
-    found = check(RecordedMap, read_json(folder / MAP), folder / MAP, *MAPPED)
+    found = check(MemoryMap, read_json(folder / MAP), folder / MAP, *MAPPED)
     if found["experiment"] != experiment.name:
         raise UserError(f"{folder / MAP} is of {found['experiment']}: remove it")
     return found

@@ -22,13 +22,6 @@ from reinstate.runs.conclusions import as_one_family
 from reinstate.tasks.water_maze import WaterMaze
 
 TITLE = "Meta-learning with episodic recall"
-INTRO = (
-    "Agents that learn to learn; epL2RL also recalls, when a context comes back, the state it was"
-    " in when it met that context before. Recorded by reinstate, a library around “Been There, Done"
-    " That: Meta-Learning with Episodic Recall” (Ritter et al., ICML 2018)."
-)
-FROZEN = "Unless a caption says otherwise, numbers are of frozen weights on fresh tasks"
-INTERVALS = "Student’s t; for shares of seeds, exact ones after Clopper and Pearson"
 LEARNING, MEMORY, CHOICES = "Learning, and what came of it", "What the memory does", "Choices"
 REPLAY = "Ways through the maze"
 HEADINGS = {  # of files whose charts have one together
@@ -77,9 +70,6 @@ def page_of(documents: Sequence[Document]) -> str:
     script, style = part("page.js"), part("page.css") + style_of(_colours(documents, charts))
     body = Template(part("page.html")).substitute(
         title=TITLE,
-        intro=INTRO,
-        frozen=FROZEN,
-        intervals=INTERVALS,
         contents=tag("ul", *(tag("li", tag("a", text, href=f"#{to}")) for to, text in links)),
         main=joined(sections, "\n"),
     )
