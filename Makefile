@@ -50,10 +50,13 @@ check-results: $(VENV)/.installed-dev
 tables: $(VENV)/.installed
 	PYTHONPATH=docs/_ext $(BIN)/python -m fill_pages
 
-# Kills, full disks, hostile files and long runs, in earnest: an hour or so, and no part
-# of `make test`. Records go to results/torture. `python -m torture NAME` runs one of the programs.
+# Kills, full disks, hostile files and long runs, in earnest: an hour or so, and no part of `make test`.
+# Records go to results/torture.
 torture: $(VENV)/.installed-dev
-	$(BIN)/python -m torture
+	for name in kills "fuzz --cases 100000" long_runs sweeps ranks; do \
+	  set -- $$name; record=results/torture/$$(echo $$1 | tr _ -).json; \
+	  PYTHONPATH=tests $(BIN)/python -m torture.$$name --record $$record || failed=1; \
+	done; test -z "$$failed"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -95,19 +95,6 @@ def _json(content: bytes, draw: Random) -> bytes:
     return text.encode()
 
 
-def _lines(content: bytes, draw: Random) -> bytes:
-    """Damage one of a file's lines of JSON, or their order."""
-    lines, act = content.splitlines(), draw.randrange(4)
-    place = draw.randrange(len(lines))
-    if act == 0:
-        draw.shuffle(lines)
-    elif act == 1:
-        lines.insert(place, draw.choice((b"", b"{", b"null", b"7", b"[" * DEEP, lines[-1])))
-    else:
-        lines[place] = _json(lines[place], draw)
-    return b"\n".join(lines) + b"\n"
-
-
 def changed(document: Any, draw: Random) -> Any:
     """Change a value at one place: replace, drop, wrap, enlarge, rename or swap it."""
     document = copy.deepcopy(document)
@@ -226,7 +213,6 @@ def _table(content: bytes, draw: Random) -> bytes:
 
 BY_MEANING: dict[str, Callable[[bytes, Random], bytes]] = {
     ".json": _json,
-    ".jsonl": _lines,
     ".safetensors": _arrays,
     ".csv": _table,
     ".tsv": _table,
