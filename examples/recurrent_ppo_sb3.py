@@ -25,7 +25,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 
 import reinstate.interop.gymnasium  # noqa: F401  (registers the ids)
 from reinstate.analysis.intervals import over_seeds, with_interval
-from reinstate.baselines.optimum import bandit_optimum
+from reinstate.baselines.bandits import bandit_optimum
 from reinstate.files import write_json
 from reinstate.runs.provenance import provenance, repeatable
 from reinstate.tasks.bandits import BarcodeBandits

@@ -132,7 +132,7 @@ BANDITS = Experiment(
         "value_cost": (LEARNER.value_cost,),
     },
     elsewhere=other_bandits,
-    optimum=solved(later("reinstate.baselines.optimum:bandit_optimum"), other_bandits),
+    optimum=solved(later("reinstate.baselines.bandits:bandit_optimum"), other_bandits),
     ceiling_without_memory="with_memory",  # rivals remember, in a memory of another kind
     lines={
         "own context remembered": "own_memory",
@@ -160,7 +160,7 @@ MAZE = replace(
     world=WaterMaze,
     presets=presets(QUICK_MAZE, replace(cast(Settings[Any, DND], PAPER), task=WaterMaze())),
     elsewhere=other_mazes,
-    optimum=solved(later("reinstate.baselines.optimum:maze_optimum"), other_mazes),
+    optimum=solved(later("reinstate.baselines.distinct_goals:maze_optimum"), other_mazes),
     lines={
         "own context remembered": "mean_over_exposures",
         "no memory": "without_memory",

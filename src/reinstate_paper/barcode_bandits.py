@@ -76,7 +76,7 @@ BARCODE_BANDITS = Experiment(
     world=BarcodeBandits,
     agents=("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"),
     presets={"quick": QUICK, "paper": PAPER},
-    optimum=later("reinstate.baselines.optimum:bandit_optimum"),
+    optimum=later("reinstate.baselines.bandits:bandit_optimum"),
     lines={
         "best with memory (a bound)": "with_memory",
         "best without episodic memory": "without_memory",

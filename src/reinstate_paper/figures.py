@@ -10,7 +10,6 @@ from reinstate.agent import INPUT_SIZES
 from reinstate.analysis.results import Results
 from reinstate.errors import UserError
 from reinstate.figures.chart import Chart, Line, Series, sharing_y
-from reinstate.figures.choices import strategy_weights
 from reinstate.figures.exposures import gates, regret, steps_to_goal
 from reinstate.figures.learning import training_curves
 from reinstate.figures.mazes import trajectories
@@ -137,6 +136,8 @@ def _maze(results: Results) -> list[Panel]:
 
 def _two_step(results: Results) -> list[Panel]:
     """Figure 6: which strategies explain choices, and when the gate opens."""
+    from reinstate.figures.choices import strategy_weights
+
     weights = [replace(c, of=c.of.removesuffix(" episodes")) for c in strategy_weights(results)]
     _required(weights, results, "weights of strategies")
     charts = gates(_only(results, MEMORY))

@@ -168,7 +168,7 @@ TWO_STEP = Experiment(
     world=EpisodicTwoStep,
     agents=("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"),
     presets={"quick": QUICK, "paper": PAPER},
-    optimum=later("reinstate.baselines.optimum:two_step_optimum"),
+    optimum=later("reinstate.baselines.two_step:two_step_optimum"),
     lines={
         "ideal with episodic recall": "with_memory",
         "ideal without it": "without_memory",

@@ -104,7 +104,7 @@ WATER_MAZE = Experiment(
     world=WaterMaze,
     agents=("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"),
     presets={"quick": QUICK, "paper": PAPER},
-    optimum=later("reinstate.baselines.optimum:maze_optimum"),
+    optimum=later("reinstate.baselines.distinct_goals:maze_optimum"),
     lines={
         "best with memory (a bound)": "with_memory",
         "best without episodic memory": "without_memory",

@@ -6,8 +6,8 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from reinstate.baselines import optimum as module
-from reinstate.baselines.optimum import distinct_goals
+from reinstate.baselines import distinct_goals as module
+from reinstate.baselines.distinct_goals import distinct_goals
 from reinstate.baselines.water_maze import (
     best_search,
     known_goal_table,

@@ -4,15 +4,11 @@ from typing import Any
 
 import pytest
 
-from reinstate.baselines import optimum
-from reinstate.baselines.bandits import one_exposure
-from reinstate.baselines.optimum import (
-    bandit_optimum,
-    compositional_optimum,
-    maze_optimum,
-    omniglot_optimum,
-    two_step_optimum,
-)
+from reinstate.baselines import distinct_goals, pooling
+from reinstate.baselines.bandits import bandit_optimum, omniglot_optimum, one_exposure
+from reinstate.baselines.distinct_goals import maze_optimum
+from reinstate.baselines.pooling import compositional_optimum
+from reinstate.baselines.two_step import two_step_optimum
 from reinstate.baselines.water_maze import water_maze_bounds
 from reinstate.errors import TooLarge, Unsolvable
 from reinstate.tasks.bandits import BarcodeBandits, NoisyBandits, OmniglotBandits
@@ -68,8 +64,8 @@ def test_a_ceiling_stands_where_what_is_reachable_takes_too_long(
     def large(*args: Any, **kwargs: Any) -> None:
         raise TooLarge("too large")
 
-    monkeypatch.setattr(optimum, "elimination", large)
-    monkeypatch.setattr(optimum, "pooled", large)
+    monkeypatch.setattr("reinstate.baselines.elimination.elimination", large)
+    monkeypatch.setattr(pooling, "pooled", large)
     values = bandit_optimum(BarcodeBandits())
     assert "with_memory" in values and "elimination_simulated" not in values
     values = compositional_optimum(CompositionalBandits())
@@ -167,7 +163,7 @@ def test_a_mistake_in_a_baseline_is_not_taken_for_a_large_task(
     def mistaken(*args: int) -> None:
         raise ValueError("too large an index")
 
-    monkeypatch.setattr(optimum, "water_maze_optimum", mistaken)
+    monkeypatch.setattr(distinct_goals, "water_maze_optimum", mistaken)
     with pytest.raises(ValueError, match="too large an index"):
         maze_optimum(WaterMaze())
 

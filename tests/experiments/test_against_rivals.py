@@ -12,7 +12,7 @@ import pytest
 
 from reinstate.agent import Network
 from reinstate.analysis.exposures import exposure_scores
-from reinstate.baselines.optimum import bandit_optimum
+from reinstate.baselines.bandits import bandit_optimum
 from reinstate.evaluation import Condition, Evaluation, evaluate_in
 from reinstate.memory import DND
 from reinstate.runs.candidates import Ranges

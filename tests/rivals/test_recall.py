@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from reinstate.agent import Network
-from reinstate.baselines.optimum import bandit_optimum
+from reinstate.baselines.bandits import bandit_optimum
 from reinstate.evaluation import Evaluation
 from reinstate.memory import DND
 from reinstate.runs.experiment import LEARNER

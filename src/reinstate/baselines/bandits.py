@@ -14,12 +14,17 @@ the order reversed). That settles every geometric horizon. For a fixed number of
 """
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reinstate.errors import TooLarge, require_positive, require_probability
+from reinstate.processes import Bag, Urn
+from reinstate.tasks.bandits import BarcodeBandits, OmniglotBandits
+from reinstate.tasks.base import RecurringWorld
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -252,3 +257,65 @@ def check_size(what: str, size: float, unit: str, limit: float, settings: str) -
 def interval(samples: Array) -> tuple[Array, Array]:
     """Return the mean over epochs, and half the width of its 95% interval."""
     return samples.mean(axis=0), 1.96 * samples.std(axis=0) / math.sqrt(len(samples) - 1)
+
+
+def exposure_mean(first: float, later: float, exposures: float) -> float:
+    """Return the mean over exposures, of which there may be a fraction on average."""
+    require_positive(exposures=exposures)
+    return (first + (exposures - 1) * later) / exposures
+
+
+def exposures_of(task: RecurringWorld) -> float:
+    """Return episodes per context that is met, on average.
+
+    Of the urn it is N / sum_{n < N} alpha / (alpha + n); of Zipf's law N / sum_i 1 - (1 - p_i)^N.
+    """
+    episodes, process = task.episodes_per_epoch, task.sequence
+    if isinstance(process, Bag):
+        return process.repeats
+    if isinstance(process, Urn):
+        return episodes / sum(task.alpha / (task.alpha + n) for n in range(episodes))
+    weight = (1.0 + np.arange(process.num_tasks)) ** -process.exponent
+    return episodes / float(np.sum(1 - (1 - weight / weight.sum()) ** episodes))
+
+
+def bandit_optimum(task: BarcodeBandits) -> dict[str, Any]:
+    """Return what is best without memory, with memory of the own context, and of all contexts.
+
+    Exact: chance, without_memory, own_memory. with_memory is own_memory, hence exact, if contexts'
+    arms are independent, and a bound (`elimination_bound`) if they share out the arms; then
+    elimination_simulated is reachable. Under the urn and Zipf's law, with_memory counts an arm as
+    known after one exposure, a bound, and is left out where contexts share out the arms. Contexts
+    count as recognised whatever their noise.
+    """
+    from reinstate.baselines.elimination import elimination, elimination_bound
+
+    arms = task.num_arms, task.pulls, task.p_good, task.p_bad
+    chance = (task.p_good + (task.num_arms - 1) * task.p_bad) / task.num_arms
+    without = one_exposure(*arms)
+    values: dict[str, Any] = {"chance": task.pulls * chance, "without_memory": task.pulls * without}
+    if not isinstance(task.sequence, Bag):  # no fixed number of exposures per context
+        if task.mapping == "independent":
+            best = max(task.p_good, task.p_bad) if task.num_arms > 1 else task.p_good
+            values["with_memory"] = task.pulls * exposure_mean(without, best, exposures_of(task))
+        return values
+    by_exposure = task.pulls * own_memory(*arms, exposures=task.repeats)
+    values["own_memory"] = values["with_memory"] = float(np.mean(by_exposure))
+    values["own_memory_by_exposure"] = by_exposure.tolist()
+    if task.mapping == "permutation":
+        bound = elimination_bound(*arms, task.repeats, task.num_contexts)
+        values["with_memory"] = task.pulls * float(np.mean(bound))
+    if task.mapping == "permutation" and task.num_contexts == task.num_arms:
+        with suppress(TooLarge):  # the bound stands without it
+            simulated = elimination(*arms, exposures=task.repeats)
+            values["elimination_simulated"] = {
+                "mean": task.pulls * simulated.mean,
+                "half_width": task.pulls * simulated.half_width,
+                "by_exposure": (task.pulls * simulated.by_exposure).tolist(),
+            }
+    return values
+
+
+def omniglot_optimum(task: OmniglotBandits) -> dict[str, Any]:
+    """Return the optimum if every class is recognised, an upper bound: failures only cost."""
+    return bandit_optimum(task.with_barcodes())

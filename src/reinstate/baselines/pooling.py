@@ -1,7 +1,9 @@
 """What is reachable in compositional bandits by pooling what is known of linked stimuli."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,8 @@ from reinstate.baselines.bandits import (
     compositional,
     interval,
 )
-from reinstate.errors import UserError
+from reinstate.errors import TooLarge, UserError
+from reinstate.tasks.compositional import CompositionalBandits
 
 TIE = 1e-9  # log odds this close to 0 are: equal evidence may be added up in another order
 
@@ -110,3 +113,30 @@ def _play(
         paid = (luck < pays[high]).astype(int)
         odds = odds + told[high, paid]
     return odds, wrong
+
+
+def compositional_optimum(task: CompositionalBandits) -> dict[str, Any]:
+    """Return what is best if both stimuli are novel, if either is known, and over an epoch.
+
+    Exact: chance, without_memory (both stimuli are novel in every episode), either_known.
+    with_memory and by_exposure count a stimulus as known after one exposure: bounds.
+    pooled_simulated is reachable (`pooled`).
+    """
+    task = task.for_evaluation()
+    half = task.num_classes // 2  # high-paying, and as many low-paying
+    world = half, task.repeats, task.pulls, task.p_high, task.p_low
+    found = compositional(*world)
+    values: dict[str, Any] = {
+        "chance": task.pulls * (task.p_high + task.p_low) / 2,
+        "without_memory": task.pulls * found.novel,
+        "either_known": task.pulls * found.known,
+        "with_memory": task.pulls * found.mean,
+        "by_exposure": (task.pulls * found.by_exposure).tolist(),
+    }
+    with suppress(TooLarge):  # the bound stands without it
+        reached = pooled(*world)
+        values["pooled_simulated"] = {
+            "mean": task.pulls * reached.mean,
+            "half_width": task.pulls * reached.half_width,
+        }
+    return values

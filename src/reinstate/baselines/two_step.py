@@ -43,6 +43,7 @@ incremental observer; compare such an agent to `counting_cued`.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,3 +223,35 @@ def _with_control(value: Floats, control: Floats, control_mean: float) -> Estima
     beta = ((value - value.mean()) * (control - control.mean())).mean() / spread if spread else 0.0
     adjusted = value - beta * (control - control_mean)
     return Estimate(float(adjusted.mean()), float(adjusted.std() / np.sqrt(len(value))))
+
+
+def two_step_optimum(task: EpisodicTwoStep) -> dict[str, Any]:
+    """Return the rewards of ideal observers; those of the incremental ones are simulated.
+
+    Exact if p_high + p_low = 1: chance, uncued, episodic_cued, and with_memory, the mean of these
+    two over the epoch. Elsewhere all but chance are of greedy observers: reachable, but no proven
+    bound (see the top of this file). without_memory has counting_cued for cued episodes,
+    simulated to simulation_half_width. It is greedy too: reachable, and the best known without
+    recall of single episodes, but no proven bound. Without cued episodes nothing is to be recalled.
+    """
+    chance = (task.p_high + task.p_low) / 2
+    if task.cued == 0:
+        best = float(np.mean(pay(task, good_state_probability(task))))
+        return {"uncued": best, "with_memory": best, "without_memory": best, "chance": chance}
+    found = ideal_observers(task)
+    share = task.cued / task.episodes_per_epoch
+    stderr = max(found.incremental_cued.stderr, found.counting_cued.stderr)
+
+    def over_epoch(cued: float) -> float:
+        return (1 - share) * found.uncued + share * cued
+
+    return {
+        "uncued": found.uncued,
+        "episodic_cued": found.episodic_cued,
+        "incremental_cued": found.incremental_cued.mean,
+        "counting_cued": found.counting_cued.mean,
+        "simulation_half_width": 1.96 * stderr,
+        "with_memory": over_epoch(found.episodic_cued),
+        "without_memory": over_epoch(found.counting_cued.mean),
+        "chance": chance,
+    }

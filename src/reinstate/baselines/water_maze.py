@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from reinstate.baselines.bandits import exposure_mean
 from reinstate.errors import TooLarge, UserError, require_positive
 
 Floats = NDArray[np.float64]
@@ -220,12 +221,6 @@ def beam_search(height: int, width: int, gain: Floats, start: int, beam: int = 6
                     grown[state] = (reached, [*path, q])
         paths = dict(sorted(grown.items(), key=lambda item: -item[1][0])[:beam])
     return max(paths.values())
-
-
-def exposure_mean(first: float, later: float, exposures: float) -> float:
-    """Return the mean over exposures, of which there may be a fraction on average."""
-    require_positive(exposures=exposures)
-    return (first + (exposures - 1) * later) / exposures
 
 
 def _moves_left(gain: Floats) -> Floats:

@@ -43,12 +43,15 @@ class Reproduce(Training[W]):
         from reinstate.runs import size
         from reinstate.runs.progress import Reporter
         from reinstate.runs.reproduce import own_settings, reproduce
-        from reinstate.runs.search import best_rates
 
         _require_names("--agents", self.agents)
         self.start(self.devices)
         learner = self.settings.learner
-        tuned = best_rates(self.rates, self.agents, learner) if self.rates else {}
+        tuned: dict[str, Any] = {}
+        if self.rates:
+            from reinstate.runs.search import best_rates
+
+            tuned = best_rates(self.rates, self.agents, learner)
         for agent in self.agents:
             own = own_settings(self.experiment, agent, self.settings, tuned)
             size.require_room(own, agent, evaluated=True)

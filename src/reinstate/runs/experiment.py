@@ -37,7 +37,7 @@ LEARNER = A2C(
 )
 
 Agents = Mapping[str, AgentResults]  # of results.json
-Values = dict[str, Any]  # an optimum, by name: see baselines/optimum.py
+Values = dict[str, Any]  # an optimum, by name: see baselines/__init__.py
 Baselines = Mapping[str, Any]  # Scores by name
 
 
