@@ -3,12 +3,8 @@
 import json
 from typing import Any
 
-import pytest
-
 from reinstate.analysis.intervals import over_seeds
-from reinstate.figures.chart import Chart
 from reinstate.figures.familiarity import CANNOT_TELL, elimination, familiarity
-from reinstate.figures.page.charts import data_table
 
 
 def document(**agents: Any) -> Any:
@@ -70,24 +66,3 @@ def test_nothing_is_drawn_of_results_without_them() -> None:
     assert familiarity(document(epl2rl={"familiarity": scores})) == []
     only = document(epl2rl={"elimination": {"cannot_tell": [0, 1]}})
     assert elimination(only) == []
-
-
-@pytest.mark.parametrize("odd", [None, "x", [], [[]], {}, True, 7, [None, None], [[1, 2], [3]]])
-def test_what_is_misshapen_is_left_out(odd: Any) -> None:
-    charts: list[Chart] = []
-    for part in ("auc", "auc_by_exposure", "roc"):
-        broken = {**a_signal(0.5), part: odd}
-        scores = {**MEMORY["familiarity"], "similarity": broken, "r_gate": broken}
-        charts += familiarity(document(epl2rl={"familiarity": scores}))
-    for part in ("taken", "cannot_tell"):
-        charts += elimination(
-            document(epl2rl={"elimination": {**MEMORY["elimination"], part: odd}})
-        )
-    for part in ("mean", "ci95", "per_seed"):
-        taken = {**MEMORY["elimination"]["taken"], part: odd}
-        charts += elimination(document(epl2rl={"elimination": {"taken": taken}}))
-    scores = {**MEMORY["familiarity"], "false_alarms": odd}
-    charts += familiarity(document(epl2rl={"familiarity": scores}))
-    for chart in charts:
-        assert chart.y_range[0] < chart.y_range[1] and chart.x_range[0] < chart.x_range[1]
-        assert data_table(chart)

@@ -52,11 +52,6 @@ def test_a_notebook_can_show_a_figure() -> None:
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 
-def test_nothing_to_draw_leaves_no_file(tmp_path: Path) -> None:
-    mpl.save([], tmp_path / "none")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_means_seeds_and_intervals() -> None:
     axes = axes_of(CHART)
     drawn = [np.asarray(line.get_xydata()).tolist() for line in axes.lines]
@@ -76,15 +71,6 @@ def test_panels_share_their_height_and_one_legend() -> None:
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["epL2RL (8 frozen)"]
     assert figure.get_suptitle() == "a title"
-
-
-def test_points_of_unknown_height_stand_at_the_bottom() -> None:
-    failed = Series("failed", "#000000", [0.01, 0.1], [None, None], marker="cross")
-    chart = Chart("t", "x", "y", [failed], include=[1.0, 2.0], scatter=True, log_x=True)
-    axes = axes_of(chart)
-    low, high = chart.y_range
-    assert axes.get_xscale() == "log"
-    assert all(low < y < low + 0.1 * (high - low) for y in axes.lines[0].get_ydata())
 
 
 def test_names_of_categories_are_wrapped_and_their_points_not_joined() -> None:

@@ -10,7 +10,7 @@ from reinstate.figures.markup import Markup, tag
 from reinstate.figures.numbers import at, finite, interval, numbers
 from reinstate.figures.page.charts import colour_class
 from reinstate.figures.page.documents import Document
-from reinstate.figures.page.verdicts import SIGNS
+from reinstate.figures.page.tables import SIGNS
 from reinstate.figures.style import COLOURS, GREY, LABELS, ShownAgent, shown_agents
 
 WITH, WITHOUT = "epl2rl", "l2rl"  # whose rewards a card shows, if they are there

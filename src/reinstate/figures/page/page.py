@@ -14,8 +14,7 @@ from reinstate.figures.page.charts import figure, map_figure, style_of, ways_fig
 from reinstate.figures.page.documents import Document, load
 from reinstate.figures.page.frame import framed, part, require_page
 from reinstate.figures.page.overview import by_size, cards, worth
-from reinstate.figures.page.scores import notes, origins, scores
-from reinstate.figures.page.verdicts import Names, claims
+from reinstate.figures.page.tables import Names, claims, notes, origins, scores
 from reinstate.figures.style import shown_agents
 from reinstate.files import write_atomically
 from reinstate.runs.conclusions import as_one_family
