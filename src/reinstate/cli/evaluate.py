@@ -1,4 +1,4 @@
-"""The verb `evaluate`: a trained run judged with frozen weights."""
+"""The verb `evaluate`: a trained run evaluated with frozen weights."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,10 +24,10 @@ OwnInt = Annotated[int | None, shown("INT", "the run's own")]
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Computing):
-    """Judge a trained run on fresh tasks, with frozen weights.
+    """Evaluate a trained run on fresh tasks, with frozen weights.
 
-    The verdict goes to RUN/evaluation.json. With other --epochs, --seed or --checkpoint than the
-    run's own it is only printed, and written to --out if that is given.
+    Scores go to RUN/evaluation.json. With other --epochs, --seed or --checkpoint than the
+    run's own they are only printed, and written to --out if that is given.
 
       reinstate evaluate runs/five
       reinstate evaluate runs/five --record steps.npz
@@ -44,7 +44,7 @@ class Evaluate(Computing):
     checkpoint: Annotated[Path | None, shown("FILE", "the last")] = None
     """Which checkpoint of the run."""
     out: NewFile = None
-    """Also write the verdict to this new file."""
+    """Also write the scores to this new file."""
     record: NewFile = None
     """Also write every step (context, exposure, action, reward, gates, …) to this new .npz file."""
     choices: NewFile = None
@@ -63,7 +63,7 @@ class Evaluate(Computing):
         evaluator = Evaluator(experiment, agent, settings)
         state, is_own = evaluator.load(run, self.checkpoint), self._is_own(own)
         with Reporter().working(f"{agent}: evaluating with frozen weights"):
-            verdict = evaluator.evaluate_run(run, state) if is_own else evaluator.evaluate(state)
+            scores = evaluator.evaluate_run(run, state) if is_own else evaluator.evaluate(state)
         if self.record or self.choices:
             record = evaluator.record(state)
         if self.record:
@@ -73,8 +73,8 @@ class Evaluate(Computing):
             write_choices(self.choices, from_record(record), seeds)
         for path in (run.evaluation_path if is_own and not is_shipped(run) else None, self.out):
             if path:
-                write_document(path, {**verdict})
-        return verdict
+                write_document(path, {**scores})
+        return scores
 
     def show(self, result: Scores) -> None:
         run = find_run(self.run)
@@ -104,7 +104,7 @@ class Evaluate(Computing):
         return replace(own, evaluation=replace(own.evaluation, **changes))
 
     def _is_own(self, own: Settings) -> bool:
-        """Tell whether the run's own settings and last checkpoint are judged."""
+        """Tell whether the run's own settings and last checkpoint are evaluated."""
         last = find_run(self.run).last_checkpoint()
         is_last = not self.checkpoint or (last is not None and self.checkpoint.samefile(last))
         return is_last and self._changed(own) == own

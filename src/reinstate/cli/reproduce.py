@@ -20,7 +20,7 @@ from reinstate.runs.experiment import Experiment, find_experiment, of_the_paper
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduce(Training[W]):
-    """Train an experiment's agents, judge them with frozen weights, and check the paper's claims.
+    """Train an experiment's agents, evaluate frozen weights, and check the paper's claims.
 
       reinstate reproduce barcode-bandits
       reinstate reproduce barcode-bandits --agents epl2rl l2rl --seeds 2 --out two

@@ -28,7 +28,7 @@ OwnInt = Annotated[int | None, shown("INT", "the preset's own")]
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep(Verb):
-    """Train and judge many runs: experiments × agents × settings × seeds, then one table of all.
+    """Train and evaluate many runs: experiments × agents × settings × seeds, then one table of all.
 
       reinstate sweep rates.toml --out sweeps/rates
       reinstate sweep --experiments barcode-bandits --set learner.learning-rate=1e-3,3e-3

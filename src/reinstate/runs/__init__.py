@@ -1,1 +1,1 @@
-"""Runs on disk: training, judging, reproducing."""
+"""Runs on disk: training, evaluating, reproducing."""

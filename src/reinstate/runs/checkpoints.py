@@ -1,7 +1,7 @@
 """What training carries, in files: exact, with a checksum, and with the metrics that led there.
 
 A checkpoint holds everything that training goes on from, and the last rows of metrics.jsonl up to
-it. A file of weights holds what an agent is judged by, and nothing else. Both say the epoch they
+it. A file of weights holds what an agent is evaluated by, and nothing else. Both say the epoch they
 are of.
 """
 
@@ -46,7 +46,7 @@ def write_checkpoint(path: Path, state: Any, epoch: int, rows: Sequence[Row]) ->
 
 
 def write_weights(path: Path, params: Any, epoch: int, dtype: Any = None) -> None:
-    """Write weights alone, in a shorter dtype if one is given: to be judged, not continued."""
+    """Write weights alone, in a shorter dtype if one is given: to be evaluated, not continued."""
     arrays = {name: np.asarray(leaf, dtype) for name, leaf in leaves(params).items()}
     _write(path, arrays, WEIGHTS, epoch)
 

@@ -135,7 +135,7 @@ class TrainedAgent:
         return self._evaluator.learner.agent(params)
 
     def record(self, world: World | None = None, memory: Memory | None = None) -> Record:
-        """Play with frozen weights on fresh tasks; by default as in the experiment's verdict."""
+        """Play with frozen weights on fresh tasks; by default as in the experiment's evaluation."""
         usual = self._evaluator.condition
         condition = Condition(world or usual.world, memory or usual.memory)
         return self._evaluator.record(self.state, condition)
@@ -190,7 +190,7 @@ class RecordedResults:
 
     @property
     def agents(self) -> dict[str, AgentResults]:
-        """The verdict on each agent, by name."""
+        """The scores of each agent, by name."""
         return self.document["agents"]
 
     @property

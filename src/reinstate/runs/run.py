@@ -3,9 +3,9 @@
 RUN/config.json                        what was asked for, by which version, on what devices
 RUN/metrics.jsonl                      one line per epoch
 RUN/checkpoints/epoch-00010.safetensors  all that training carries, exactly; the newest two
-RUN/milestones/epoch-00010.safetensors   the weights at epochs that the experiment judges as well
+RUN/milestones/epoch-00010.safetensors   the weights at epochs that the experiment evaluates too
 RUN/weights.safetensors                the trained weights alone, where checkpoints were left out
-RUN/evaluation.json                    frozen weights, judged
+RUN/evaluation.json                    frozen weights, evaluated
 """
 
 import io
@@ -142,7 +142,7 @@ class Run:
                 path.unlink(missing_ok=True)
 
     def save_milestone(self, params: Any, epoch: int) -> None:
-        """Save the weights after an epoch that is judged as well."""
+        """Save the weights after an epoch that is evaluated as well."""
         write_weights(self.path / "milestones" / _name(epoch), params, epoch)
 
     def milestones(self) -> dict[int, Path]:
@@ -154,7 +154,7 @@ class Run:
         return self.path / "weights.safetensors"
 
     def save_weights(self, params: Any, epoch: int, dtype: Any = None) -> None:
-        """Write weights alone, in a shorter dtype if one is given: to be judged, not continued."""
+        """Write weights alone, in a shorter dtype if one is given: to evaluate, not to continue."""
         write_weights(self.weights_path, params, epoch, dtype)
 
 

@@ -59,7 +59,7 @@ def sweep(asked: Asked, engine: Engine, out: Path, reporter: Reporter) -> Swept:
 
 
 def is_done(job: Job, folder: Path) -> bool:
-    """Whether a run was trained and judged."""
+    """Whether a run was trained and evaluated."""
     return Run(run_path(job, folder)).evaluation_path.exists()
 
 
