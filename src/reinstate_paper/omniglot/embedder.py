@@ -20,8 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from reinstate.errors import UserError, require_positive
-from reinstate.files import read_arrays, write_arrays
+from reinstate.errors import UserError, one_line, require_positive
+from reinstate.files import parse, read_arrays, write_arrays
 from reinstate.settings import from_dict
 from reinstate_paper.omniglot.distortion import centred, views
 from reinstate_paper.omniglot.images import SIZE
@@ -214,11 +214,9 @@ def load_embedder(path: Path | None = None) -> Embedder:
     if FORMAT not in metadata:
         raise UserError(f"{path} holds no embedder: name an embedder.safetensors")
     try:
-        values = json.loads(metadata[FORMAT])
-        first, second = (int(channels) for channels in values["channels"])
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        raise UserError(f"{path} has broken settings: restore it or name another") from None
-    settings: Convolutions = from_dict(Convolutions, {**values, "channels": (first, second)})
+        settings: Convolutions = from_dict(Convolutions, parse(metadata[FORMAT].encode()))
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} has broken settings ({one_line(error)}): restore it") from None
     template = eqx.filter_eval_shape(Embedder, settings, key=jax.random.key(0))
     wanted = _by_name(template)
     if {n: a.shape for n, a in arrays.items()} != {n: a.shape for n, a in wanted.items()}:
