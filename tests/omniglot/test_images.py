@@ -127,6 +127,10 @@ def test_a_broken_archive_is_refused(place: Path, monkeypatch: pytest.MonkeyPatc
     for content in (b"", b"no archive", whole[:5000], bytes(garbled)):
         path.write_bytes(content)
         assert "fetch it again" in refusal(load_drawings, "background", place)
+    path.unlink()
+    os.mkfifo(path)
+    assert "fetch it again" in refusal(load_drawings, "background", place)
+    path.unlink()
     path.write_bytes(whole)
     monkeypatch.setattr(images, "LARGEST", 1000)
     assert "more than Omniglot has" in refusal(load_drawings, "background", place)

@@ -184,14 +184,13 @@ def read_archive(name: str, path: Path) -> dict[str, bytes]:
 
 def _entries(path: Path) -> Iterator[tuple[str, int, Callable[[], bytes]]]:
     """Yield every file of an archive or folder: its name, its size, and how to read it."""
-    if path.is_dir():
-        for file in path.rglob("*"):
-            if file.is_file():  # and no pipe
-                yield file.relative_to(path).as_posix(), file.stat().st_size, file.read_bytes
-    else:
+    if path.is_file():  # and no pipe
         with zipfile.ZipFile(path) as zipped:
             for entry in zipped.infolist():
                 yield entry.filename, entry.file_size, partial(zipped.read, entry)
+    for file in path.rglob("*"):
+        if file.is_file():
+            yield file.relative_to(path).as_posix(), file.stat().st_size, file.read_bytes
 
 
 def content_sha256(files: dict[str, bytes]) -> str:
