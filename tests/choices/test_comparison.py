@@ -7,6 +7,7 @@ import pytest
 
 from reference.choices import MIXTURE
 from reinstate.choices.comparison import Posterior, compare_by_bic
+from reinstate.choices.documents import ORDER, PANELS
 from reinstate.choices.fits import fit_table
 from reinstate.choices.likelihood import fit_weights, group_learned, select_episodes
 from reinstate.choices.model import (
@@ -16,9 +17,9 @@ from reinstate.choices.model import (
     group_one_back,
     join_choices,
     link_episodes,
+    simulate,
 )
-from reinstate.choices.simulated import simulate
-from reinstate.choices.stay import ORDER, PANELS, predicted_by_posterior, stay_panels
+from reinstate.choices.stay import predicted_by_posterior, stay_panels
 from reinstate.choices.tables import ChoiceTable
 
 

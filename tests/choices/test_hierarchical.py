@@ -15,8 +15,14 @@ from reinstate.choices.hierarchical import (
     summarise,
 )
 from reinstate.choices.likelihood import fit_weights
-from reinstate.choices.model import NAMES, Choices, count_choices, group_one_back, join_choices
-from reinstate.choices.simulated import simulate
+from reinstate.choices.model import (
+    NAMES,
+    Choices,
+    count_choices,
+    group_one_back,
+    join_choices,
+    simulate,
+)
 from reinstate.errors import UserError
 from reinstate.runs.choice_fits import write_tidy
 

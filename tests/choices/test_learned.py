@@ -22,8 +22,8 @@ from reinstate.choices.model import (
     group_one_back,
     join_choices,
     link_episodes,
+    simulate,
 )
-from reinstate.choices.simulated import simulate
 
 
 def slow_values(choices: Choices, alpha: float) -> list[tuple[float, float]]:

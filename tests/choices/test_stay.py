@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate.choices.model import Choices, count_choices, from_arrays, join_choices
-from reinstate.choices.simulated import simulate
-from reinstate.choices.stay import COMPANION, ORDER, PANELS, stay_panels
+from reinstate.choices.documents import ORDER, PANELS
+from reinstate.choices.model import Choices, count_choices, from_arrays, join_choices, simulate
+from reinstate.choices.stay import COMPANION, stay_panels
 
 
 def slow_panel(choices: Choices, panel: str) -> list[list[float | None]]:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from reinstate.choices import reading
+from reinstate.choices.fits import recovery
 from reinstate.choices.model import Choices, count_choices
-from reinstate.choices.simulated import recovery
 from reinstate.choices.tables import COLUMNS, read_choices
 from reinstate.errors import UserError
 from reinstate.figures.choices import fitted_stay, fitted_weights

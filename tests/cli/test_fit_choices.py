@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from reinstate.choices.comparison import Posterior
-from reinstate.choices.model import NAMES, group_one_back
-from reinstate.choices.simulated import simulate
+from reinstate.choices.model import NAMES, group_one_back, simulate
 from reinstate.choices.tables import COLUMNS
 from reinstate.cli import fit_choices as verb
 from reinstate.cli.fit_choices import pairs

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import reinstate
-from reinstate.choices.model import Choices
-from reinstate.choices.simulated import simulate
+from reinstate.choices.model import Choices, simulate
 from reinstate.choices.tables import COLUMNS
 from reinstate.errors import UserError
 from reinstate.figures import mpl

@@ -1,17 +1,23 @@
-"""What fits of choices hold: the documents of `fit_choices`, fit.json and recovery.json.
+"""What fits of choices hold, fit.json and recovery.json, and how they are told in text.
 
 A fit.json may be anybody's, so it is checked by these types before it is shown or simulated.
 """
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NotRequired, Required, TypedDict, cast
 
 from msgspec import Meta
 
 from reinstate.analysis.results import Pair, Probability
+from reinstate.choices.model import NAMES
+
+ORDER = ("rewarded-common", "rewarded-uncommon", "unrewarded-common", "unrewarded-uncommon")
+PANELS = ("incremental_uncued", "incremental_cued", "episodic")
 
 Model = Annotated[str, Meta(pattern="^(one-back|learned|hierarchical)$")]
 Two = Annotated[list[str], Meta(min_length=2, max_length=2)]
-FOUR = Meta(min_length=4, max_length=4)  # outcomes, in the order of `stay.ORDER`
+FOUR = Meta(min_length=4, max_length=4)  # outcomes, in the order of `ORDER`
 
 
 class WeightRow(TypedDict):
@@ -95,7 +101,7 @@ class StayPanel(TypedDict):
 
 
 class Stay(TypedDict):
-    """The panels of `stay.PANELS`."""
+    """The panels of `PANELS`."""
 
     order: list[str]  # of the outcomes
     incremental_uncued: StayPanel
@@ -104,7 +110,7 @@ class Stay(TypedDict):
 
 
 class Designed(TypedDict):
-    """How much was played, and of what kind; see `simulated.Design`."""
+    """How much was played, and of what kind; see `model.Design`."""
 
     participants: Annotated[int, Meta(ge=1)]
     sessions: Annotated[int, Meta(ge=1)]
@@ -159,3 +165,159 @@ class Recovery(TypedDict):
     rows: list[WeightRow]  # each with the true weight
     coverage: float  # share of 95% intervals that hold the true weight
     intervals: int
+
+
+def interval_and_p(
+    document: ChoiceFit, part: str, name: str
+) -> tuple[list[float] | None, float | None]:
+    """Return those of a weight's mean; for a single participant, those of the fit itself."""
+    weight = document["group"][part][name]
+    if weight["ci95"] is not None:
+        return weight["ci95"], weight.get("p")
+    for row in document["rows"]:
+        if (row["part"], row["strategy"]) == (part, name):
+            low, high = row["low"], row["high"]
+            return None if low is None or high is None else [low, high], row["p"]
+    return None, None
+
+
+_SHORT = {
+    "incremental_uncued": "previous, uncued",
+    "incremental_cued": "previous, cued",
+    "episodic": "cued episode",
+}
+
+
+def _table(title: str, left: list[str], right: list[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a table, with columns justified to the left and to the right."""
+    header = [*left, *right]
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = [title]
+    for row in (header, ["-" * width for width in widths], *rows):
+        cells = [
+            f"{cell:{'<' if place < len(left) else '>'}{width}}"
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def summary(document: ChoiceFit) -> str:
+    """Write everything for a person to read: weights, models compared, stay probabilities."""
+    parts = [_held(document["data"]), _weights_table(document)]
+    for part, models in document.get("comparison", {}).items():
+        parts.append(_comparison(part, models, document["data"]["participants"]))
+    parts += [_stay_table(document), "\n".join(f"warning: {text}" for text in document["warnings"])]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _held(data: Mapping[str, Any]) -> str:
+    """Say how much there is, and which state each action is taken to lead to."""
+    things = {n: data[n] for n in ("participants", "sessions", "episodes")}
+    counts = [f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in things.items()]
+    led = [f"{a} → {s}" for a, s in zip(data["actions"], data["states"], strict=True)]
+    played = f"{', '.join(counts)}, {data['cued']:,} of them cued"
+    return f"{played}\ntaken as common: {', '.join(led)}"
+
+
+def _weights_table(document: ChoiceFit) -> str:
+    """Make one row per weight: mean over participants with its interval, and p, by part."""
+    group, tested = document["group"], document["model"] != "hierarchical"
+    columns = [name for part in group for name in (f"{part} [95%]", "p")[: 1 + tested]]
+    names = dict.fromkeys([*NAMES["cued"], *(name for part in group.values() for name in part)])
+    rows = [
+        [name, *(cell for part in group for cell in _cells(document, part, name)[: 1 + tested])]
+        for name in names
+    ]
+    if not tested:
+        title = "group mean, and where it lies with 95% probability"
+    elif document["data"]["participants"] == 1:
+        title = "weights of the only participant; p of z"
+    else:
+        title = "mean weights over participants; p of Student's t"
+    return _table(title, ["weight"], columns, [row for row in rows if any(row[1:])])
+
+
+def _cells(document: ChoiceFit, part: str, name: str) -> tuple[str, str]:
+    """Write a mean with its interval, and p."""
+    weight = document["group"][part].get(name)
+    if weight is None:
+        return "", ""
+    ci95, p = interval_and_p(document, part, name)
+    mean = f"{weight['mean']:.2f}" + (f" [{ci95[0]:.2f}, {ci95[1]:.2f}]" if ci95 else "")
+    if p is None:
+        return mean, ""
+    return mean, "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
+# Columns: their titles, and how a row of the comparison fills them.
+BY_BIC = {
+    "sum of AIC": "{aic:,.1f}",
+    "of BIC": "{bic:,.1f}",
+    "above best": "{delta_bic:,.1f}",
+    "best for": "{best_for} of {people}",
+}
+BY_LOO = {
+    "elpd (LOO)": "{elpd_loo:.1f}",
+    "SE": "{se:.1f}",
+    "below best": "{delta_elpd:.1f}",
+    "its SE": "{delta_se:.1f}",
+    "k > 0.7": "{high_k}",
+}
+
+
+def _comparison(part: str, models: Sequence[ModelRow], people: int) -> str:
+    """Make one row per model, the best first."""
+    columns = BY_LOO if "elpd_loo" in models[0] else BY_BIC
+    rows = []
+    for row in models:
+        known: Any = defaultdict(float, row, people=people)
+        rows.append([row["model"], *(cell.format_map(known) for cell in columns.values())])
+    return _table(f"models of {part} choices, the best first", ["model"], [*columns], rows)
+
+
+def _stay_table(document: ChoiceFit) -> str:
+    """Make one row per outcome: how often its action is chosen again, and by the model."""
+    rows, every = [], cast(Any, document)
+    for panel in PANELS:
+        own, predicted = every["stay"][panel], every.get("stay_predicted", {}).get(panel)
+        for place, outcome in enumerate(ORDER):
+            if own["mean"][place] is not None:
+                model = _with_ends(predicted, place) if predicted else ""
+                what = [_SHORT[panel], outcome.replace("-", " ")]
+                rows.append([*what, _with_ends(own, place), model])
+    left, right = ["episode", "outcome"], ["same action", "by the model"]
+    return _table("how often its action is chosen again", left, right, rows)
+
+
+def _with_ends(panel: Mapping[str, Any], place: int) -> str:
+    """Write a share with its interval."""
+    mean, ci95 = panel["mean"][place], panel["ci95"][place]
+    if mean is None:
+        return ""
+    return _share(mean) + (" [{}, {}]".format(*map(_share, ci95)) if ci95 else "")
+
+
+def _share(value: float) -> str:
+    return f"{min(max(value, 0.0), 1.0):.3f}".removeprefix("0")  # an interval may leave 0 … 1
+
+
+def recovery_summary(document: Recovery) -> str:
+    """Write how well each weight of each part comes back."""
+    played = "{participants} agents, {sessions} × {episodes} episodes each, {cued:.0%} cued"
+    rows = [
+        [row["strategy"], row["part"], "" if (r := row["correlation"]) is None else f"{r:.3f}",
+         f"{row['bias']:.3f}", f"{row['rmse']:.3f}", f"{row['coverage']:.0%}"]
+        for row in document["weights"]
+    ]  # fmt: skip
+    right = ["r", "bias", "RMSE", "in 95%"]
+    share, n = document["coverage"], document["intervals"]
+    return "\n".join(
+        [
+            f"{played}; p(common) {{p_common:.2f}}".format(**document["design"]),
+            "",
+            _table("true and recovered weights", ["weight", "episodes"], right, rows),
+            "",
+            f"{share:.1%} of {n} intervals of 95% hold the true weight",
+        ]
+    )

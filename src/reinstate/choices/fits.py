@@ -1,6 +1,6 @@
-"""Fits of several participants and their group, predicted and compared."""
+"""Fits of several participants and their group, predicted, compared, and tried on agents."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -9,7 +9,16 @@ from scipy import stats
 from reinstate.analysis.intervals import over_seeds
 from reinstate.choices import documents
 from reinstate.choices.comparison import Posterior, compare_by_bic, compare_by_loo, require_arviz
-from reinstate.choices.documents import ChoiceFit, Data, GroupWeight, Row, WeightRow, Weights
+from reinstate.choices.documents import (
+    ChoiceFit,
+    Data,
+    GroupWeight,
+    RecoveredWeight,
+    Recovery,
+    Row,
+    WeightRow,
+    Weights,
+)
 from reinstate.choices.likelihood import (
     PRIOR_SD,
     Fit,
@@ -21,18 +30,24 @@ from reinstate.choices.likelihood import (
 from reinstate.choices.model import (
     NAMES,
     Choices,
+    Design,
     Ints,
     count_choices,
     design_of,
     group_one_back,
+    join_choices,
     link_episodes,
+    simulate,
 )
+from reinstate.choices.reading import MOST_ROWS
 from reinstate.choices.stay import predicted_at_estimates, predicted_by_posterior, stay_panels
 from reinstate.choices.tables import ChoiceTable
 from reinstate.errors import UserError, nearest, require_positive
 
 MODELS = ("one-back", "learned", "hierarchical")
 QUALITY = "n", "log_likelihood", "aic", "bic", "mcfadden_r2", "separated", "identified"
+# At which simulated agents learn values: where rates are fitted, one that is not at an end.
+RATES = {"one-back": 1.0, "learned": 0.5, "hierarchical": 1.0}
 NONE = {"no strategy": ("one-back", ("bias", "perseveration"))}
 # Other models of the same choices: of which kind, and with which weights.
 RIVALS = {
@@ -169,20 +184,6 @@ def _t_test(values: list[float]) -> GroupWeight:
     return {"mean": mean, "ci95": ci95, "per_participant": list(values), "se": se, "t": t, "p": p}
 
 
-def interval_and_p(
-    document: ChoiceFit, part: str, name: str
-) -> tuple[list[float] | None, float | None]:
-    """Return those of a weight's mean; for a single participant, those of the fit itself."""
-    weight = document["group"][part][name]
-    if weight["ci95"] is not None:
-        return weight["ci95"], weight.get("p")
-    for row in document["rows"]:
-        if (row["part"], row["strategy"]) == (part, name):
-            low, high = row["low"], row["high"]
-            return None if low is None or high is None else [low, high], row["p"]
-    return None, None
-
-
 def fit_table(
     table: ChoiceTable,
     model: str = "one-back",
@@ -251,3 +252,74 @@ def _doubts(table: ChoiceTable) -> list[str]:
             f" commonly leads to {other}, say so (--common {first}={other})"
         )
     return found
+
+
+def recovery(
+    agents: Sequence[Mapping[str, float]] | None = None,
+    sessions: int = 30,
+    episodes: int = 100,
+    seed: int = 0,
+    model: str = "one-back",
+    alpha: float = 1.0,
+    prior_sd: float = PRIOR_SD,
+    participants: int = 20,
+    p_common: float = 0.8,
+    cued: float = 0.5,
+) -> Recovery:
+    """Simulate agents of known weights, and fit them.
+
+    Without `agents` there are random mixtures, as many as `participants`, each weight between −0.5
+    and 2. `recovery(**design_of(choices)._asdict())` simulates as much as somebody played.
+    """
+    require_positive(participants=participants)
+    if participants * sessions * episodes > MOST_ROWS:
+        raise UserError(f"a design may have {MOST_ROWS:,} episodes in all: play fewer")
+    rng = np.random.default_rng(seed)
+    if agents is None:
+        draws = rng.uniform(-0.5, 2, size=(participants, len(NAMES["cued"])))
+        agents = [dict(zip(NAMES["cued"], map(float, d), strict=True)) for d in draws]
+    design = Design(len(agents), sessions, episodes, p_common, cued)
+    how = {"p_common": p_common, "cued": cued, "alpha": alpha}
+    played = [
+        simulate(weights, sessions, episodes, seed=(seed, code), **how)
+        for code, weights in enumerate(agents)
+    ]
+    numbered = [c._replace(participant=c.participant + code) for code, c in enumerate(played)]
+    rows = fit_choices(join_choices(numbered), model, prior_sd=prior_sd, seed=seed)["rows"]
+    rows = [row for row in rows if row["participant"].isdecimal() and row["se"] is not None]
+    for row in rows:
+        truth = {"alpha": alpha} | dict(agents[int(row["participant"])])
+        row["true"] = truth.get(row["strategy"], 0.0)
+    return {
+        "model": model,
+        "design": design._asdict(),
+        "weights": _recovered(rows),
+        "rows": rows,
+        "coverage": _coverage(rows),
+        "intervals": len(rows),
+    }
+
+
+def _recovered(rows: Sequence[WeightRow]) -> list[RecoveredWeight]:
+    """Summarise each weight of each part."""
+    found: list[RecoveredWeight] = []
+    for part, strategy in dict.fromkeys((row["part"], row["strategy"]) for row in rows):
+        own = [row for row in rows if (row["part"], row["strategy"]) == (part, strategy)]
+        true, estimate = (np.array([row[name] for row in own]) for name in ("true", "estimate"))
+        vary = len(own) > 1 and true.std() > 0 and estimate.std() > 0
+        weight: RecoveredWeight = {
+            "part": part,
+            "strategy": strategy,
+            "correlation": float(np.corrcoef(true, estimate)[0, 1]) if vary else None,
+            "bias": float(np.mean(estimate - true)),
+            "rmse": float(np.sqrt(np.mean((estimate - true) ** 2))),
+            "coverage": _coverage(own),
+        }
+        found.append(weight)
+    return found
+
+
+def _coverage(rows: Sequence[WeightRow]) -> float:
+    """Return the share of 95% intervals that hold the true weight."""
+    low, true, high = (np.array([row[name] for row in rows]) for name in ("low", "true", "high"))
+    return float(np.mean((low <= true) & (true <= high)))

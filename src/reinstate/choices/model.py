@@ -16,10 +16,14 @@ An episode without a predecessor, such as the first of a session, is not fitted.
 group.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
+
+from reinstate.errors import UserError, nearest, require_positive, require_probability
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -185,3 +189,52 @@ def group_one_back(counts: Ints, part: str, names: tuple[str, ...] | None = None
     previous, cue = pattern_codes(part)
     n = counts[previous, cue].astype(float)
     return GroupedChoices(predictors(names or NAMES[part], previous, cue), n[:, 0], n.sum(axis=1))
+
+
+def simulate(
+    weights: Mapping[str, float],
+    sessions: int,
+    episodes: int = 100,
+    p_common: float = 0.8,
+    p_reversal: float = 0.1,
+    p_high: float = 0.9,
+    p_low: float = 0.1,
+    seed: int | Sequence[int] = 0,
+    alpha: float = 1.0,
+    cued: float = 0.5,
+) -> Choices:
+    """Simulate an agent that follows the choice model exactly, in the episodic two-step task.
+
+    The first episodes of a session are uncued, a share `cued` of them at its end is cued. A cued
+    episode shows the cue of an uncued one, drawn uniformly: reaching its state again pays its
+    reward again. `alpha` is the learning rate of the incremental values; 1 looks one outcome back.
+    """
+    for name in weights:
+        if name not in NAMES["cued"]:
+            raise UserError(nearest("weight", name, NAMES["cued"]))
+    require_positive(sessions=sessions, episodes=episodes - 1, alpha=alpha)
+    require_probability(p_common=p_common, p_reversal=p_reversal, p_high=p_high, p_low=p_low)
+    require_probability(cued=cued)
+    w = {name: float(weights.get(name, 0)) for name in NAMES["cued"]}
+    rng = np.random.default_rng(seed)
+    uncued, every = max(int(round(episodes * (1 - cued), 6)), 1), np.arange(sessions)
+    cue = np.full((sessions, episodes), -1)
+    cue[:, uncued:] = rng.integers(uncued, size=(sessions, episodes - uncued))
+    outcome = np.full((sessions, episodes + 1), NONE)  # the last column is never filled: no episode
+    values = np.zeros((2, sessions))  # incremental: model-free, model-based
+    good = rng.integers(2, size=sessions)
+    for e in range(episodes):
+        good = good ^ (rng.random(sessions) < p_reversal)
+        shown = outcome[every, cue[:, e]]
+        logit = w["bias"] + w["IMF"] * values[0] + w["IMB"] * values[1]
+        logit += w["perseveration"] * SIGN[outcome[:, e - 1]]
+        logit += w["EMF"] * MODEL_FREE[shown] + w["EMB"] * MODEL_BASED[shown]
+        action = (rng.random(sessions) >= special.expit(logit)).astype(int)
+        state = action ^ (rng.random(sessions) >= p_common)
+        reward = rng.random(sessions) < np.where(state == good, p_high, p_low)
+        replayed = (shown != NONE) & (shown // 2 % 2 == state)
+        outcome[:, e] = 4 * action + 2 * state + np.where(replayed, shown % 2, reward)
+        now = np.stack([MODEL_FREE[outcome[:, e]], MODEL_BASED[outcome[:, e]]])
+        values += alpha * (now - values)
+    seen = outcome[None, :, :-1]
+    return from_arrays(seen // 4, seen // 2 % 2, seen % 2, (cue >= 0)[None], cue[None])

@@ -18,7 +18,7 @@ from scipy import special
 
 from reinstate.analysis.intervals import over_seeds
 from reinstate.choices.comparison import Posterior
-from reinstate.choices.documents import Stay, StayPanel, WeightRow
+from reinstate.choices.documents import ORDER, PANELS, Stay, StayPanel, WeightRow
 from reinstate.choices.likelihood import group_learned, select_episodes
 from reinstate.choices.model import (
     NAMES,
@@ -34,8 +34,6 @@ from reinstate.choices.model import (
 Counts = Ints | Floats  # expected counts are no whole numbers
 
 REPLICATES = 400  # draws of the posterior with which choices are made again
-ORDER = ("rewarded-common", "rewarded-uncommon", "unrewarded-common", "unrewarded-uncommon")
-PANELS = ("incremental_uncued", "incremental_cued", "episodic")
 
 # Ritter et al., CogSci 2018, epL2RL; read off a figure, ± .02.
 COMPANION = {

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional
 
 from reinstate.choices.comparison import require_arviz
+from reinstate.choices.documents import recovery_summary, summary
+from reinstate.choices.fits import RATES, recovery
 from reinstate.choices.likelihood import PRIOR_SD
+from reinstate.choices.model import Design
 from reinstate.choices.reading import PARQUET
-from reinstate.choices.simulated import RATES, Design, recovery
-from reinstate.choices.summary import recovery_summary, summary
 from reinstate.cli.shared import Flag, NewFile, Verb, shown
 from reinstate.cli.tables import say, say_next
 from reinstate.errors import UserError, nearest, require_positive

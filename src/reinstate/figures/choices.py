@@ -6,9 +6,8 @@ from typing import Any
 
 from reinstate.analysis.results import Results
 from reinstate.choices import model
-from reinstate.choices.documents import ChoiceFit, Recovery
-from reinstate.choices.fits import interval_and_p
-from reinstate.choices.stay import COMPANION, ORDER, PANELS
+from reinstate.choices.documents import ORDER, PANELS, ChoiceFit, Recovery, interval_and_p
+from reinstate.choices.stay import COMPANION
 from reinstate.figures.chart import Chart, Line, Series, sharing_y, with_series
 from reinstate.figures.numbers import at, curve, finite, points
 from reinstate.figures.style import BLACK, COLOURS, STRATEGIES, ShownAgent, shown_agents
@@ -160,7 +159,7 @@ def weights_in_training(results: Results) -> list[Chart]:
 
 
 def recovery(document: Recovery) -> list[Chart]:
-    """Show true against recovered weights, from `simulated.recovery`.
+    """Show true against recovered weights, from `reinstate.choices.recovery`.
 
     Of many agents, each weight has a chart of its own, and intervals would hide the points.
     """

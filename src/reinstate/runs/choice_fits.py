@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from reinstate.choices.comparison import Posterior, save_draws
-from reinstate.choices.documents import ROW, ChoiceFit, Recovery, WeightRow
-from reinstate.choices.fits import fit_table, require_model
+from reinstate.choices.documents import ROW, ChoiceFit, Recovery, WeightRow, summary
+from reinstate.choices.fits import RATES, fit_table, recovery, require_model
 from reinstate.choices.likelihood import PRIOR_SD
-from reinstate.choices.model import Choices, Design, design_of
+from reinstate.choices.model import Choices, Design, design_of, simulate
 from reinstate.choices.reading import PARQUET
-from reinstate.choices.simulated import RATES, recovery, simulate
-from reinstate.choices.summary import summary
 from reinstate.choices.tables import COLUMNS, ChoiceTable, read_choices
 from reinstate.errors import UserError, require_positive
 from reinstate.figures import choices as charts

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from reinstate.choices.model import Choices, Design, design_of
-from reinstate.choices.simulated import recovery, simulate
+from reinstate.choices.fits import recovery
+from reinstate.choices.model import Choices, Design, design_of, simulate
 from reinstate.errors import UserError
 
 
