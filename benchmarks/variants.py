@@ -28,7 +28,7 @@ from measuring import made
 from reinstate import devices
 from reinstate.agent import LARGEST_STORED, Agent
 from reinstate.analysis.exposures import reward_per_episode
-from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.verdicts import over_seeds
 from reinstate.cell import LSTMState
 from reinstate.errors import UserError
 from reinstate.evaluation import Record, evaluate_in

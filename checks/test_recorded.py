@@ -14,7 +14,7 @@ import pytest
 import reinstate_paper
 from recorded import read
 from reinstate import cli
-from reinstate.analysis.intervals import evaluation_error, over_seeds, without_nan
+from reinstate.analysis.verdicts import evaluation_error, over_seeds, without_nan
 from reinstate.files import read_json
 from reinstate.runs.candidates import preset_candidate
 from reinstate.runs.conclusions import compare, optimum_of, read_results

@@ -24,7 +24,7 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 
 import reinstate.interop.gymnasium  # noqa: F401  (registers the ids)
-from reinstate.analysis.intervals import over_seeds, with_interval
+from reinstate.analysis.verdicts import over_seeds, with_interval
 from reinstate.baselines.bandits import bandit_optimum
 from reinstate.files import write_json
 from reinstate.runs.provenance import provenance, repeatable

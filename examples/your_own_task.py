@@ -45,7 +45,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate import draws
-from reinstate.tasks.barcodes import BarcodeWorld
+from reinstate.tasks.bandits import BarcodeWorld
 from reinstate.tasks.base import Observation
 
 

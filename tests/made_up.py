@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import OverSeeds
-from reinstate.analysis.verdicts import with_verdicts
+from reinstate.analysis.verdicts import over_seeds, with_verdicts
 from reinstate.runs.experiment import Check
 
 SEEDS = 20

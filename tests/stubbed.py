@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from reinstate import registry
-from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.verdicts import over_seeds
 from reinstate.choices.fits import fit_table
 from reinstate.devices import Division
 from reinstate.figures.learning import training_curves

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from reinstate.analysis.intervals import over_seeds, with_interval
-from reinstate.analysis.verdicts import holm
+from reinstate.analysis.verdicts import holm, over_seeds, with_interval
 from reinstate.runs.provenance import repeatable
 from reinstate_paper.rival_tables import kept, rows, task_of
 from words import Record, markdown, shown

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from reinstate.analysis.intervals import over_seeds as over_seeds
-from reinstate.analysis.intervals import with_interval as with_interval
+from reinstate.analysis.verdicts import over_seeds as over_seeds
+from reinstate.analysis.verdicts import with_interval as with_interval
 from reinstate.choices.model import STRATEGIES as STRATEGIES
 from reinstate.figures.style import label as label
 from reinstate.files import read_json

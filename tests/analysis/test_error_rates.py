@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reinstate.analysis.intervals import evaluation_error, over_seeds
 from reinstate.analysis.results import CheckRow
 from reinstate.analysis.verdicts import (
     ALPHA,
     Evidence,
     Region,
+    evaluation_error,
     holm,
     judge_all,
     judge_mean,
     judge_rate,
+    over_seeds,
     with_verdicts,
 )
 from reinstate.runs import conclusions

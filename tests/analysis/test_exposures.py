@@ -13,7 +13,7 @@ from reinstate.analysis.exposures import (
     reward_per_episode,
     rewards_over_seeds,
 )
-from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.verdicts import over_seeds
 from reinstate.evaluation import Record
 
 

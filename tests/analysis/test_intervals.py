@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reinstate.analysis.intervals import (
+from reinstate.analysis.verdicts import (
     NORMAL,
     evaluation_error,
     exact_rate,

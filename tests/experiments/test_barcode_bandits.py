@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from made_up import assert_all_supported_but, changed, columns, near
-from reinstate.analysis.intervals import over_seeds
-from reinstate.analysis.verdicts import count_verdicts, with_verdicts
+from reinstate.analysis.verdicts import count_verdicts, over_seeds, with_verdicts
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS, checks
 

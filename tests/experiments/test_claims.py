@@ -9,8 +9,7 @@ import pytest
 
 import reinstate_paper
 from made_up import columns, judged, near
-from reinstate.analysis.intervals import over_seeds
-from reinstate.analysis.verdicts import Region
+from reinstate.analysis.verdicts import Region, over_seeds
 from reinstate.runs import conclusions
 from reinstate.runs.conclusions import conclude
 from reinstate.runs.experiment import EXPERIMENTS, Check, no_checks

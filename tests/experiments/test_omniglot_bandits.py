@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from made_up import assert_all_supported_but, changed, columns, near
-from reinstate.analysis.intervals import over_seeds
-from reinstate.analysis.verdicts import count_verdicts, with_verdicts
+from reinstate.analysis.verdicts import count_verdicts, over_seeds, with_verdicts
 from reinstate.baselines.bandits import one_exposure
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.reproduce import reproduce

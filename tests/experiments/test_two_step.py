@@ -11,9 +11,8 @@ import pytest
 from made_up import assert_all_supported_but, changed, columns, judged, near
 from reinstate import cli, fit_choices
 from reinstate.agent import Network
-from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import OverSeeds
-from reinstate.analysis.verdicts import count_verdicts, with_verdicts
+from reinstate.analysis.verdicts import count_verdicts, over_seeds, with_verdicts
 from reinstate.choices.model import STRATEGIES
 from reinstate.evaluation import Evaluation
 from reinstate.memory import DND

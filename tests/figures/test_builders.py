@@ -9,7 +9,7 @@ import pytest
 
 from reinstate import registry
 from reinstate.agent import AGENTS, Maker
-from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.verdicts import over_seeds
 from reinstate.figures import choices, exposures, style
 from reinstate.figures.chart import Chart, Series
 from reinstate.figures.learning import training_curves

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from figures.test_builders import document, lines_of
-from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.verdicts import over_seeds
 from reinstate.figures import choices
 from reinstate.figures.mazes import trajectories
 from reinstate.runs.search import search_panels

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.verdicts import over_seeds
 from reinstate.figures.familiarity import CANNOT_TELL, elimination, familiarity
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from page.reading import Element, read
 from page.recorded import BARCODES, RESULTS
-from reinstate.analysis.intervals import with_interval
+from reinstate.analysis.verdicts import with_interval
 from reinstate.errors import UserError
 from reinstate.figures.page import write_page
 from reinstate.files import write_json

@@ -10,7 +10,7 @@ import pytest
 
 from page.reading import Element, read
 from page.recorded import BARCODES, RESULTS, page_from, small
-from reinstate.analysis.intervals import with_interval
+from reinstate.analysis.verdicts import with_interval
 from reinstate.figures.markup import number, with_bounds
 from reinstate.figures.numbers import MOST_POINTS
 from reinstate.figures.page import load, page_of

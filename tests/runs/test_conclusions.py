@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.verdicts import over_seeds
 from reinstate.errors import UserError
 from reinstate.files import read_json, write_json
 from reinstate.runs.conclusions import compare, read_results

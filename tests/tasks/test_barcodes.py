@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reinstate.tasks.barcodes import MAX_BARCODE_LENGTH, barcodes
+from reinstate.tasks.bandits import MAX_BARCODE_LENGTH, barcodes
 
 
 def draw(num: int, length: int, draws: int) -> np.ndarray:

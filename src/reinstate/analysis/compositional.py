@@ -10,8 +10,8 @@ from jax.lax import Precision
 
 from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.familiarity import familiarity
-from reinstate.analysis.intervals import ends_of, over_seeds, without_nan
 from reinstate.analysis.results import OverSeeds, Scores
+from reinstate.analysis.verdicts import ends_of, over_seeds, without_nan
 from reinstate.evaluation import Record
 from reinstate.memory import DND, Contents, Memory, Retrieval
 from reinstate.tasks.compositional import HIGH, LOW

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from reinstate.analysis.intervals import ends_of, evaluation_error, over_seeds, without_nan
 from reinstate.analysis.results import ByExposure, OverSeeds, Scores
+from reinstate.analysis.verdicts import ends_of, evaluation_error, over_seeds, without_nan
 from reinstate.evaluation import Record
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from reinstate.analysis.intervals import over_seeds, without_nan
 from reinstate.analysis.results import EliminationScores, FamiliarityScores, SignalScores
+from reinstate.analysis.verdicts import over_seeds, without_nan
 from reinstate.evaluation import Record
 
 FALSE_ALARMS = np.arange(21) / 20

@@ -8,8 +8,8 @@ import numpy as np
 from jax import Array
 
 from reinstate.agent import Agent
-from reinstate.analysis.intervals import ends_of, over_seeds
 from reinstate.analysis.memory_map import EXPOSURES
+from reinstate.analysis.verdicts import ends_of, over_seeds
 from reinstate.cell import LSTMState
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in

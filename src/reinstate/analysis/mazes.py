@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reinstate.analysis.intervals import over_seeds, without_nan
+from reinstate.analysis.verdicts import over_seeds, without_nan
 from reinstate.evaluation import Record
 from reinstate.tasks.water_maze import WaterMaze
 

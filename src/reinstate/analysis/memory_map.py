@@ -17,8 +17,8 @@ import numpy as np
 from jax import Array
 
 from reinstate.agent import LARGEST_STORED, Agent
-from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import StoredScores
+from reinstate.analysis.verdicts import over_seeds
 from reinstate.cell import LSTMState
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in

@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 from scipy import stats
 
-from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.verdicts import over_seeds
 from reinstate.choices import documents
 from reinstate.choices.comparison import Posterior, compare_by_bic, compare_by_loo, require_arviz
 from reinstate.choices.documents import (

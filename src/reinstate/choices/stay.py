@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 from scipy import special
 
-from reinstate.analysis.intervals import over_seeds
+from reinstate.analysis.verdicts import over_seeds
 from reinstate.choices.comparison import Posterior
 from reinstate.choices.documents import ORDER, PANELS, Stay, StayPanel, WeightRow
 from reinstate.choices.likelihood import group_learned, select_episodes

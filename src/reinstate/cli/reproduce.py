@@ -139,8 +139,7 @@ class All(Computing):
         return summary
 
     def show(self, result: Summary) -> None:
-        from reinstate.analysis.intervals import with_interval
-        from reinstate.analysis.verdicts import in_words
+        from reinstate.analysis.verdicts import in_words, with_interval
 
         rows: list[list[str]] = []
         for name, part in result["experiments"].items():

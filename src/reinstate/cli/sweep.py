@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import tyro
 from tyro.conf import Positional
 
-from reinstate.analysis.intervals import over_seeds, with_interval
+from reinstate.analysis.verdicts import over_seeds, with_interval
 from reinstate.cli.parsing import Flag, Verb
 from reinstate.cli.shared import shown
 from reinstate.cli.tables import PER_EPISODE, print_table, say

@@ -68,7 +68,7 @@ def _as_text(cell: str) -> Text:
 
 def print_agents(experiment: "Experiment", agents: "Mapping[str, AgentResults]") -> None:
     """Print a table: reward with its interval, and the scores that the experiment is about."""
-    from reinstate.analysis.intervals import with_interval
+    from reinstate.analysis.verdicts import with_interval
 
     scores = {name: experiment.columns(agent) for name, agent in agents.items()}
     columns = list(dict.fromkeys(column for score in scores.values() for column in score))

@@ -18,7 +18,7 @@ from jax import Array
 
 from reinstate.errors import UserError, require_positive
 from reinstate.interop.lane import where
-from reinstate.tasks.barcodes import BarcodeWorld
+from reinstate.tasks.bandits import BarcodeWorld
 from reinstate.tasks.base import Observation
 
 

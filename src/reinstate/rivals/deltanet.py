@@ -14,8 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate.errors import require_positive
-from reinstate.rivals.base import Core, RivalMaker
-from reinstate.rivals.blocks import FeedForward, each_again, heads_of
+from reinstate.rivals.base import Core, FeedForward, RivalMaker, each_again, heads_of
 from reinstate.tasks.base import World
 
 CHUNK = 32  # steps

@@ -15,8 +15,16 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate.errors import require_positive
-from reinstate.rivals.base import Core, RivalMaker
-from reinstate.rivals.blocks import FAR, Attention, FeedForward, attend, each_again, over_queries
+from reinstate.rivals.base import (
+    FAR,
+    Attention,
+    Core,
+    FeedForward,
+    RivalMaker,
+    attend,
+    each_again,
+    over_queries,
+)
 from reinstate.tasks.base import World
 
 

@@ -15,8 +15,16 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate.errors import require_positive
-from reinstate.rivals.base import Core, RivalMaker, epoch_steps
-from reinstate.rivals.blocks import Attention, FeedForward, attend, each_again, over_queries
+from reinstate.rivals.base import (
+    Attention,
+    Core,
+    FeedForward,
+    RivalMaker,
+    attend,
+    each_again,
+    epoch_steps,
+    over_queries,
+)
 from reinstate.tasks.base import World
 
 

@@ -12,9 +12,9 @@ from reinstate import devices
 from reinstate.agent import AgentKind
 from reinstate.analysis.exposures import exposure_scores, reward_by_epoch
 from reinstate.analysis.familiarity import familiarity
-from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.memory_map import evaluate_watched, stored_scores
 from reinstate.analysis.results import Scores
+from reinstate.analysis.verdicts import over_seeds
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Record
 from reinstate.learner import TrainState

@@ -12,13 +12,13 @@ import numpy as np
 
 from reinstate import devices
 from reinstate.analysis.exposures import exposure_scores
-from reinstate.analysis.intervals import over_seeds
 from reinstate.analysis.results import (
     AgentResults,
     Curve,
     Results,
     Scores,
 )
+from reinstate.analysis.verdicts import over_seeds
 from reinstate.devices import Spread
 from reinstate.errors import UserError
 from reinstate.figures import mpl

@@ -18,7 +18,7 @@ from reinstate.errors import (
     require_within,
 )
 from reinstate.processes import Bag, exposures
-from reinstate.tasks.barcodes import barcodes, check_barcodes
+from reinstate.tasks.bandits import barcodes, check_barcodes
 from reinstate.tasks.base import UNIT, Bounds, Observation, World
 from reinstate.tasks.drawings import (
     EMBEDDING_SIZE,

@@ -10,7 +10,7 @@ from jax import Array
 from reinstate import draws
 from reinstate.errors import UserError, require_choices, require_positive, require_probability
 from reinstate.processes import exposures
-from reinstate.tasks.barcodes import barcodes, check_barcodes
+from reinstate.tasks.bandits import barcodes, check_barcodes
 from reinstate.tasks.base import UNIT, Bounds, Observation, World
 
 FIRST_STAGE, SECOND_STAGE, OUTCOME = range(3)

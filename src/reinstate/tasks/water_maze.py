@@ -9,7 +9,7 @@ from jax import Array
 
 from reinstate import draws
 from reinstate.errors import UserError, require_positive
-from reinstate.tasks.barcodes import BarcodeWorld, distinct_integers
+from reinstate.tasks.bandits import BarcodeWorld, distinct_integers
 from reinstate.tasks.base import UNIT, Bounds, Observation
 
 MOVES = ("left", "right", "up", "down")

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from reinstate.analysis.intervals import with_interval
 from reinstate.analysis.results import AgentResults, CheckRow
-from reinstate.analysis.verdicts import count_verdicts, in_words
+from reinstate.analysis.verdicts import count_verdicts, in_words, with_interval
 from reinstate.figures.markup import (
     ABSENT,
     Markup,

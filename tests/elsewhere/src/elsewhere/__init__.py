@@ -22,7 +22,7 @@ from reinstate import (
 )
 from reinstate.analysis.verdicts import Region
 from reinstate.runs.experiment import Agents, Baselines, Check, Values
-from reinstate.tasks.barcodes import BarcodeWorld
+from reinstate.tasks.bandits import BarcodeWorld
 from reinstate.tasks.base import Observation, World
 from reinstate_paper.claims import claim
 
