@@ -11,7 +11,7 @@ from tyro.conf import Fixed, Positional, Suppress, UseAppendAction, arg
 
 from reinstate.cli.parsing import Flag, Verb, Worded, explained, peek
 from reinstate.devices import Spread
-from reinstate.errors import UserError, require_positive
+from reinstate.errors import UserError
 from reinstate.learner import A2C
 from reinstate.runs.experiment import Experiment, experiment_names, find_experiment
 from reinstate.settings import MEMORY_KIND, Settings, changed, memory_name, read_set
@@ -153,10 +153,8 @@ class Training(OnExperiment[W]):
         from reinstate.runs.sinks import require_sinks
 
         super().__post_init__()
-        require_positive(checkpoint_every=self.checkpoint_every)
-        require_kept(self.keep_checkpoints)
-        if self.track:
-            require_sinks(self.track)
+        require_kept(self.checkpoint_every, self.keep_checkpoints)
+        require_sinks(self.track)
         self.spread  # refuses what it cannot be  # noqa: B018
 
     @property

@@ -111,8 +111,6 @@ class RunWork(Work[S, M]):
         ranks: Alone = ALONE,
         device: str | None = None,
     ) -> None:
-        require_positive(checkpoint_every=checkpoint_every)
-        require_kept(keep)
         self.run, self.reporter, self.label, self.epochs = run, reporter, label, epochs
         self.checkpoint_every, self.keep = checkpoint_every, keep
         self.ranks = ranks
@@ -168,8 +166,9 @@ class RunWork(Work[S, M]):
                 self.run.prune(epoch, self.keep)
 
 
-def require_kept(keep: int) -> None:
-    """Refuse to keep too few checkpoints."""
+def require_kept(every: int, keep: int) -> None:
+    """Refuse to save never, or to keep too few checkpoints."""
+    require_positive(checkpoint_every=every)
     if keep < 0 or keep == 1:
         raise UserError(
             f"keep_checkpoints must be {KEEP} or more, or 0 for all, not {keep}: if the newest is"

@@ -106,7 +106,6 @@ class Sinks:
     def __init__(
         self, names: Sequence[str], run: Run, label: str, done: int, reporter: Reporter
     ) -> None:
-        require_sinks(names)
         self.opened: dict[str, Sink] = {}
         self.reporter = reporter
         for name in dict.fromkeys(names):

@@ -67,7 +67,7 @@ def train(
     has compiled it ahead.
     """
     require_sinks(track)
-    require_kept(keep_checkpoints)
+    require_kept(checkpoint_every, keep_checkpoints)
     how: Any = {"checkpoint_every": checkpoint_every, "keep": keep_checkpoints}
     how |= {"spread": spread, "ranks": ranks, "program": program}
     if run is None:
