@@ -13,6 +13,7 @@ from reinstate.analysis.verdicts import over_seeds
 from reinstate.figures import choices, exposures, style
 from reinstate.figures.chart import Chart, Series
 from reinstate.figures.learning import training_curves
+from reinstate.figures.numbers import written
 
 
 def document(agents: dict[str, Any], **parts: Any) -> Any:
@@ -321,3 +322,21 @@ def test_axes_start_from_zero_unless_that_squeezes_everything() -> None:
 
     assert y_range(1, 4)[0] == 0 and 3 < y_range(8, 9)[0] < 8 and y_range(-1, 4)[0] < -1
     assert y_range() == (0, 1.06) and y_range(0)[1] > 0
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        (0.0, "p < .001"),
+        (9.99e-4, "p < .001"),
+        (0.001, "p = .001"),
+        (0.0123, "p = .012"),
+        (0.05, "p = .05"),
+        (0.1004, "p = .1"),
+        (0.5, "p = .5"),
+        (0.9999, "p = 1"),
+        (1.0, "p = 1"),
+    ],
+)
+def test_a_p_is_written_as_papers_do(p: float, text: str) -> None:
+    assert written(p) == text

@@ -77,24 +77,19 @@ class Watch:
         if self.exposure > world.max_exposures:
             most = world.max_exposures
             raise UserError(f"{self.experiment} shows a context {most} times: lower --exposure")
-        self._require_maze(world)
+        if self.svg and not isinstance(world, WaterMaze):
+            raise UserError(f"--svg is for water-maze: leave it out to watch {self.experiment}")
         if self.svg:
             require_new(self.svg, "--svg")
         devices.divide_cpu()
         devices.keep_programs()
         few = _few(settings)
         size.require_room(few, agent, trained=False, evaluated=True)
-        record = self._play(Evaluator(experiment, agent, few), run, agent)
-        return self._episodes(world, record, seeds.index(seed))
-
-    def _require_maze(self, world: Any) -> None:
-        if self.svg and not isinstance(world, WaterMaze):
-            raise UserError(f"--svg is for water-maze: leave it out to watch {self.experiment}")
-
-    def _play(self, evaluator: Evaluator, run: Run, agent: str) -> Record:
+        evaluator = Evaluator(experiment, agent, few)
         state = evaluator.load(run)
         with Reporter().working(f"{agent}: playing"):
-            return evaluator.record(state)
+            record = evaluator.record(state)
+        return self._episodes(world, record, seeds.index(seed))
 
     def _episodes(self, world: Any, record: Record, place: int) -> list[Any]:
         return watching.exposures_of(world, record, self._exposures, place, self.context)
@@ -111,15 +106,11 @@ class Watch:
             return
         watching.show(result, Console(), self.speed)
         say(said)
-        line = ["reinstate", "watch", self.experiment, *self._given]
+        line = ["reinstate", "watch", self.experiment, *([self.run] if self.run else [])]
         if isinstance(world, WaterMaze):
             say_next([*line, "--svg", "maze.svg"], "keep it as an animation")
         else:
             say_next([*line, "--context", "2"], "watch another context")
-
-    @property
-    def _given(self) -> list[Path]:
-        return [] if self.run is None else [self.run]
 
     @property
     def _run(self) -> Run:
