@@ -36,13 +36,6 @@ def test_commands_parse(name: str) -> None:
         cli.parse(words)
 
 
-def test_words_are_found_in_scripts_of_several_lines() -> None:
-    text = (
-        'srun reinstate train x --a "$B" \\\n  --out "${hosts[0]}:2" && echo\n# in reinstate:latest'
-    )
-    assert commands_of(text) == [["train", "x", "--a", "1", "--out", "1:2"]]
-
-
 @pytest.mark.skipif(not shutil.which("bash"), reason="there is no bash")
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_scripts_parse(name: str) -> None:
@@ -68,18 +61,3 @@ def test_documents_parse() -> None:
 def test_the_sweep_of_the_examples_can_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reinstate.runs.size.require_room", lambda *what, **how: None)
     assert len(plan(Asked(**read_file(FOLDER / "sweep.toml")))) == 12
-
-
-def test_the_image_has_what_building_needs() -> None:
-    copied = re.findall(r"^COPY (.+) \S+$", FILES["Dockerfile"], re.MULTILINE)
-    names = " ".join(copied).split()
-    assert all((ROOT / name).exists() for name in names)
-    assert {"pyproject.toml", "constraints.txt", "hatch_build.py", "src"} <= {*names}
-    assert "--constraint /opt/reinstate/constraints.txt" in FILES["Dockerfile"]
-
-
-def test_every_file_is_on_the_page() -> None:
-    page = (ROOT / "docs/scaling-out.md").read_text(encoding="utf-8")
-    for name, text in FILES.items():
-        assert f"<!-- file: examples/clusters/{name} -->" in page
-        assert text.rstrip() in page, f"{name} has changed: `make tables`"
