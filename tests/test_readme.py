@@ -119,12 +119,12 @@ def test_the_release_says_where_the_repository_is() -> None:
     assert "`REINSTATE_REPOSITORY`" in CONTRIBUTING
 
 
-def test_the_tree_shows_rooms_that_there_are() -> None:
+def test_the_tree_shows_every_room() -> None:
     (tree,) = [block for block in blocks("", CONTRIBUTING) if block.startswith("src/reinstate/")]
     library = tree.partition("src/reinstate_paper/")[0].removeprefix("src/reinstate/")
     shown = set(re.findall(r"\b(\w+)/", library))
     rooms = {path.parent.name for path in (ROOT / "src/reinstate").glob("*/__init__.py")}
-    assert shown <= rooms
+    assert shown == rooms
     for name in re.findall(r"\w+\.py", library):
         assert (ROOT / "src/reinstate" / name).exists()
     for path in re.findall(r"`((?:src|tests|docs)/[\w/.-]+)`", CONTRIBUTING):
