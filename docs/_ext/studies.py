@@ -9,7 +9,7 @@ from scipy import stats
 
 from reinstate.analysis.verdicts import holm, over_seeds, with_interval
 from reinstate.runs.provenance import repeatable
-from reinstate_paper.rival_tables import kept, rows, task_of
+from reinstate_paper.against_rivals import kept, rows, task_of
 from words import Record, markdown, shown
 
 rows_of = rows

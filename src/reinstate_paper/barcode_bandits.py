@@ -36,8 +36,7 @@ PAPER = replace(
 
 def scores(world: Bandits, record: Record) -> Scores:
     """Score reward and regret by exposure, and first pulls in new contexts."""
-    from reinstate.analysis.exposures import exposure_scores
-    from reinstate.analysis.familiarity import elimination
+    from reinstate.analysis.exposures import elimination, exposure_scores
 
     scores = exposure_scores(record)
     if found := elimination(record, world.num_arms):
@@ -87,8 +86,8 @@ BARCODE_BANDITS = Experiment(
     scores=scores,
     charts={
         **STANDARD_CHARTS,
-        "familiarity": later("reinstate.figures.familiarity:familiarity"),
-        "elimination": later("reinstate.figures.familiarity:elimination"),
+        "familiarity": later("reinstate.figures.learning:familiarity"),
+        "elimination": later("reinstate.figures.learning:elimination"),
         "memory-as-input": later("reinstate_paper.figures:memory_as_input"),
     },
     figures={

@@ -141,7 +141,7 @@ COMPOSITIONAL_BANDITS = Experiment(
         **STANDARD_CHARTS,
         "probes": later("reinstate.figures.exposures:probes"),
         "gates": later("reinstate.figures.exposures:gates"),
-        "familiarity": later("reinstate.figures.familiarity:familiarity"),
+        "familiarity": later("reinstate.figures.learning:familiarity"),
         "memory-as-input": later("reinstate_paper.figures:memory_as_input"),
     },
     figures={

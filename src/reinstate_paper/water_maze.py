@@ -118,7 +118,7 @@ WATER_MAZE = Experiment(
         "training-curves": STANDARD_CHARTS["training-curves"],
         "steps-to-goal": later("reinstate.figures.exposures:steps_to_goal"),
         "trajectories": later("reinstate.figures.mazes:trajectories"),
-        "familiarity": later("reinstate.figures.familiarity:familiarity"),
+        "familiarity": later("reinstate.figures.learning:familiarity"),
         "memory-as-input": later("reinstate_paper.figures:memory_as_input"),
     },
     figures={"5": ComposedFigure(("water-maze",), later("reinstate_paper.figures:figure_5"))},

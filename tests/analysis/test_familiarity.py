@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from reinstate.analysis.familiarity import FALSE_ALARMS, area, elimination, familiarity, hit_rates
+from reinstate.analysis.exposures import FALSE_ALARMS, area, elimination, familiarity, hit_rates
 from reinstate.analysis.results import Scores
 from reinstate.evaluation import Record
 from reinstate.files import check

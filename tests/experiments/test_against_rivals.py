@@ -23,8 +23,18 @@ from reinstate.runs.search import Asked, Search, best_for, best_rates, search
 from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits, NoisyBandits
 from reinstate.tasks.base import World
-from reinstate_paper.against_rivals import BANDITS, MAZE, PERMUTATION, solved
-from reinstate_paper.rival_tables import AS_TRAINED, elsewhere, kept, learned_at, rows, state_bytes
+from reinstate_paper.against_rivals import (
+    AS_TRAINED,
+    BANDITS,
+    MAZE,
+    PERMUTATION,
+    elsewhere,
+    kept,
+    learned_at,
+    rows,
+    solved,
+    state_bytes,
+)
 from tiny import SILENT
 
 TASK = BarcodeBandits(

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from reinstate.analysis.verdicts import over_seeds
-from reinstate.figures.familiarity import CANNOT_TELL, elimination, familiarity
+from reinstate.figures.learning import CANNOT_TELL, elimination, familiarity
 
 
 def document(**agents: Any) -> Any:

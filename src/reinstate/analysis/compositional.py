@@ -8,8 +8,7 @@ import numpy as np
 from jax import Array
 from jax.lax import Precision
 
-from reinstate.analysis.exposures import exposure_scores
-from reinstate.analysis.familiarity import familiarity
+from reinstate.analysis.exposures import exposure_scores, familiarity
 from reinstate.analysis.results import OverSeeds, Scores
 from reinstate.analysis.verdicts import ends_of, over_seeds, without_nan
 from reinstate.evaluation import Record

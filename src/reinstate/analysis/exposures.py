@@ -1,8 +1,24 @@
-"""Does an agent do better when a context comes back, and does its memory find that context?"""
+"""Does an agent do better when a context comes back, and does its memory find that context?
+
+Can it be told whether a context was met before, and what is done with one that was not?
+Psychologists ask people whether an item is old or new, and draw the rate of hits against the rate
+of false alarms (a receiver operating characteristic, ROC). Here the answer is a signal on the first
+step of an episode: the similarity of the best match in memory, or how far the r-gate opens.
+"""
+
+from typing import Any
 
 import numpy as np
+import scipy
 
-from reinstate.analysis.results import ByExposure, OverSeeds, Scores
+from reinstate.analysis.results import (
+    ByExposure,
+    EliminationScores,
+    FamiliarityScores,
+    OverSeeds,
+    Scores,
+    SignalScores,
+)
 from reinstate.analysis.verdicts import ends_of, evaluation_error, over_seeds, without_nan
 from reinstate.evaluation import Record
 
@@ -76,3 +92,122 @@ def retrieval_accuracy(record: Record) -> OverSeeds | None:
     same = np.take_along_axis(context, np.maximum(retrieved, 0), axis=-1) == context
     right = same & (retrieved >= 0)
     return over_seeds(np.array([r[k].mean() for r, k in zip(right, known, strict=True)]))
+
+
+FALSE_ALARMS = np.arange(21) / 20
+
+
+def familiarity(record: Record, met: Any = None) -> FamiliarityScores | None:
+    """Score how well signals of the first step tell known contexts from new ones.
+
+    `met` is how often what the memory is asked for was met before, (seeds, epochs, episodes): by
+    default the exposure of the context. Episodes that find the memory empty are left out. Nothing
+    where a seed has no known or no new context, as for an agent without a memory.
+    """
+    met = np.asarray(record.exposure if met is None else met)
+    distance = np.asarray(record.distance)[..., 0]
+    something = np.isfinite(distance)
+    if not all((something & here).any(axis=(1, 2)).all() for here in (met > 0, met == 0)):
+        return None
+    found: FamiliarityScores = {
+        "false_alarms": FALSE_ALARMS.tolist(),
+        "similarity": _signal(1 - distance, met, something),
+    }
+    if np.any(record.report.get("r", 0)):  # a cell without the gate reports zeros
+        found["r_gate"] = _signal(np.asarray(record.report["r"])[..., 0], met, something)
+    return found
+
+
+def _signal(signal: np.ndarray, met: np.ndarray, something: np.ndarray) -> SignalScores:
+    seeds = [(s[h], m[h]) for s, m, h in zip(signal, met, something, strict=True)]
+    shared = min(int(m.max()) for _, m in seeds)  # exposures beyond it some seed never met
+    by_exposure = [[area(s[m == e], s[m == 0]) for e in range(1, shared + 1)] for s, m in seeds]
+    return {
+        "auc": over_seeds([area(s[m > 0], s[m == 0]) for s, m in seeds]),
+        "auc_by_exposure": without_nan(np.mean(by_exposure, axis=0).tolist()),
+        "roc": np.mean([hit_rates(s[m > 0], s[m == 0]) for s, m in seeds], axis=0).tolist(),
+    }
+
+
+def area(known: np.ndarray, new: np.ndarray) -> float:
+    """Return the area under the ROC; NaN where either has none.
+
+    It is P(known > new) + P(known = new) / 2 of a random pair: Mann and Whitney's U over all pairs.
+    """
+    if not (known.size and new.size):
+        return float("nan")
+    ranks = scipy.stats.rankdata(np.concatenate([known, new]))
+    u = ranks[: known.size].sum() - known.size * (known.size + 1) / 2
+    return float(u / (known.size * new.size))
+
+
+def hit_rates(known: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Return the share of known at or above the thresholds that give each of FALSE_ALARMS.
+
+    Between thresholds the ROC is drawn straight, so that its area is `area`.
+    """
+    thresholds = np.unique(np.concatenate([known, new]))[::-1]
+    hits, false_alarms = (
+        np.concatenate([[0], (each.size - np.searchsorted(each, thresholds)) / each.size])
+        for each in (np.sort(known), np.sort(new))
+    )
+    # Where the ROC is vertical, interp takes its upper end.
+    return np.interp(FALSE_ALARMS, false_alarms, hits)
+
+
+def elimination(record: Record, num_arms: int) -> EliminationScores | None:
+    """Score early pulls in new contexts, by the number m of contexts met before in the epoch.
+
+    An arm is taken if it was the good one of a context met before. Where every context has an arm
+    of its own, it cannot be the good one of a new context: who knows that a context is new can rule
+    it out. A player who cannot tell pulls a taken arm with P = taken arms / num_arms. Second pulls
+    count where the first paid nothing: an agent may have a habit of where to begin.
+    """
+    if not hasattr(record.trace, "good_arm"):
+        return None
+    pulls = np.asarray(record.action)  # (seeds, epochs, episodes, steps)
+    arm = np.asarray(record.trace.good_arm)[..., 0]
+    new = np.asarray(record.exposure) == 0
+    before = _taken_before(arm, num_arms)  # (seeds, epochs, episodes, arms)
+    met = new.cumsum(axis=-1) - new  # (seeds, epochs, episodes)
+    on_taken = np.take_along_axis(before, pulls, axis=-1)  # (seeds, epochs, episodes, steps)
+    found: EliminationScores = {
+        "taken": without_nan(over_seeds(_by_met(on_taken[..., 0], met, new))),
+        "cannot_tell": without_nan(_by_met(before.mean(-1), met, new).mean(axis=0).tolist()),
+    }
+    lost = new & (np.asarray(record.reward)[..., 0] == 0)
+    if pulls.shape[-1] > 1 and lost.any():
+        found["taken_next"] = without_nan(over_seeds(_by_met(on_taken[..., 1], met, lost)))
+    return found | _on_the_arm_recalled(record, pulls[..., 0], arm, new)
+
+
+def _on_the_arm_recalled(
+    record: Record, pull: np.ndarray, arm: np.ndarray, new: np.ndarray
+) -> EliminationScores:
+    """Score how often a new context gets the good arm of the context whose state came back."""
+    retrieved = np.asarray(record.retrieved)[..., 0]
+    here = new & (retrieved >= 0)
+    if not here.any(axis=(1, 2)).all():
+        return {}
+    recalled = np.take_along_axis(arm, np.maximum(retrieved, 0), axis=-1)
+    return {
+        "recalled": over_seeds([s[h].mean() for s, h in zip(pull == recalled, here, strict=True)])
+    }
+
+
+def _taken_before(arm: np.ndarray, num_arms: int) -> np.ndarray:
+    """Tell which arms were good ones in earlier episodes, (seeds, epochs, episodes, arms)."""
+    now = arm[..., None] == np.arange(num_arms)
+    until = np.logical_or.accumulate(now, axis=2)
+    return np.concatenate([np.zeros_like(until[:, :, :1]), until[:, :, :-1]], axis=2)
+
+
+def _by_met(values: np.ndarray, met: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Average over new contexts, by how many were met before: (seeds, m); NaN where none is."""
+    counts = [new & (met == m) for m in range(int(met[new].max()) + 1)]
+    return np.stack([_mean(values, here) for here in counts], axis=1)
+
+
+def _mean(values: np.ndarray, here: np.ndarray) -> np.ndarray:
+    count, total = here.sum(axis=(1, 2)), (values * here).sum(axis=(1, 2))
+    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)

@@ -10,8 +10,7 @@ import numpy as np
 
 from reinstate import devices
 from reinstate.agent import AgentKind
-from reinstate.analysis.exposures import exposure_scores, reward_by_epoch
-from reinstate.analysis.familiarity import familiarity
+from reinstate.analysis.exposures import exposure_scores, familiarity, reward_by_epoch
 from reinstate.analysis.memory_map import evaluate_watched, stored_scores
 from reinstate.analysis.results import Scores
 from reinstate.analysis.verdicts import over_seeds
