@@ -17,7 +17,7 @@ import numpy as np
 from reinstate.files import read_json, write_json
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.run import SHIPPED, Run, open_run
-from reinstate_paper import EXPERIMENTS
+from reinstate_paper import PAPER_EXPERIMENTS
 
 AGENTS = ("epl2rl", "l2rl", "l2rl-context")
 
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--commit", required=True, help="of the code that trained them")
     options = parser.parse_args()
     weights = {}
-    for name in (f"{experiment}/{agent}" for experiment in EXPERIMENTS for agent in AGENTS):
+    for name in (f"{experiment}/{agent}" for experiment in PAPER_EXPERIMENTS for agent in AGENTS):
         target = Run(SHIPPED / name)
         shutil.rmtree(target.path, ignore_errors=True)
         found = ship(Run(options.runs / name), target, options.device, options.commit)

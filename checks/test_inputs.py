@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from reinstate.files import read_json
-from reinstate_paper import EXPERIMENTS
+from reinstate_paper import PAPER_EXPERIMENTS
 from reinstate_paper.claims import does_as_well
 from reinstate_paper.margins import MORE
 
@@ -17,7 +17,7 @@ def recorded(name: str) -> Any:
 
 def test_memory_as_an_input_is_recorded_for_every_experiment() -> None:
     document = recorded("inputs.json")
-    assert list(document["experiments"]) == list(EXPERIMENTS)
+    assert list(document["experiments"]) == list(PAPER_EXPERIMENTS)
     for name, presets in document["experiments"].items():
         assert len([n for n in presets["quick"]["agents"] if "input" in n]) == 5, (
             name

@@ -9,7 +9,7 @@ import pytest
 from claim_tables import agreement
 from fill_pages import BLOCK, NUMBER, fill
 from recorded import read
-from reinstate_paper import EXPERIMENTS
+from reinstate_paper import PAPER_EXPERIMENTS
 from words import trained_before
 
 ROOT = Path(__file__).parents[1]
@@ -101,7 +101,7 @@ def test_what_readme_says_in_words_is_so() -> None:
 
 
 def test_the_times_in_the_text_are_no_less_than_the_recorded_ones() -> None:
-    files = [recorded(f"{name}/results.json") for name in EXPERIMENTS]
+    files = [recorded(f"{name}/results.json") for name in PAPER_EXPERIMENTS]
     counted = sum(each["seconds"]["total"] + trained_before(each) for each in files)
     assert 0.8 * CLOCK < counted < CLOCK  # compiling what was interrupted is not recorded
     for page in ("results.md", "quickstart.md"):
@@ -119,4 +119,4 @@ def test_what_the_runs_do_not_support_is_said_with_its_number(page: str) -> None
 
 
 def test_every_experiment_has_such_a_page() -> None:
-    assert [page[2:] for page in EXCEPTIONS] == list(EXPERIMENTS)
+    assert [page[2:] for page in EXCEPTIONS] == list(PAPER_EXPERIMENTS)

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-import reinstate_paper
 from reinstate.files import read_json
 from reinstate.runs.conclusions import compare, read_results
 from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.settings import completed, differences, to_dict
+from reinstate_paper import PAPER_EXPERIMENTS
 from reinstate_paper.claims import RECOGNISING, lead
 
 RECORD = Path(__file__).parents[1] / "results" / "recognition"
-REPLICATED = [name for name in reinstate_paper.EXPERIMENTS if name != "two-step"]
-FILES = [*reinstate_paper.EXPERIMENTS, *(f"replicate/{name}" for name in REPLICATED)]
+REPLICATED = [name for name in PAPER_EXPERIMENTS if name != "two-step"]
+FILES = [*PAPER_EXPERIMENTS, *(f"replicate/{name}" for name in REPLICATED)]
 
 
 def recorded(name: str) -> Any:
@@ -81,7 +81,7 @@ def test_the_papers_agent_follows_strangers_and_the_new_one_rules_their_arms_out
 
 
 def test_an_entry_per_context_rather_than_per_exposure() -> None:
-    entries = {name: agent(name)["slots_used"]["mean"] for name in reinstate_paper.EXPERIMENTS}
+    entries = {name: agent(name)["slots_used"]["mean"] for name in PAPER_EXPERIMENTS}
     assert entries["barcode-bandits"] == entries["water-maze"] == 10
     assert 10 < entries["omniglot-bandits"] < 20  # of 100 exposures
     assert entries["compositional-bandits"] > 1990  # of 2000: next to nothing is merged

@@ -11,7 +11,6 @@ import jax
 import numpy as np
 import pytest
 
-import reinstate_paper
 from recorded import read
 from reinstate import cli
 from reinstate.analysis.verdicts import evaluation_error, over_seeds, without_nan
@@ -23,6 +22,7 @@ from reinstate.runs.provenance import repeatable
 from reinstate.runs.search import ranked
 from reinstate.runs.whole import summarise
 from reinstate.settings import Settings, completed, differences, from_dict, to_dict
+from reinstate_paper import PAPER_EXPERIMENTS
 from reinstate_paper.margins import FAILS
 from words import trained_before
 
@@ -46,19 +46,14 @@ def settings_of(name: str, file: str, folder: str = ".") -> Any:
 
 def first_seed(folder: str) -> int:
     """The first seed, which is the same one in every experiment."""
-    firsts = {
-        settings_of(name, "results.json", folder)["first_seed"]
-        for name in reinstate_paper.EXPERIMENTS
-    }
+    firsts = {settings_of(name, "results.json", folder)["first_seed"] for name in PAPER_EXPERIMENTS}
     (first,) = firsts
     return int(first)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_summary_is_that_of_the_recorded_results(folder: str) -> None:
-    found = {
-        name: recorded(f"{folder}/{name}/results.json") for name in reinstate_paper.EXPERIMENTS
-    }
+    found = {name: recorded(f"{folder}/{name}/results.json") for name in PAPER_EXPERIMENTS}
     summary, made = recorded(f"{folder}/summary.json"), summarise(found, "")
     for part in ("experiments", "totals"):
         assert summary[part] == made[part]
@@ -69,7 +64,7 @@ def test_the_summary_is_that_of_the_recorded_results(folder: str) -> None:
 
 def test_the_whole_paper_takes_less_than_twenty_minutes() -> None:
     """On one H200; what a call before the one that finished had trained counts as well."""
-    found = [recorded(f"{name}/results.json") for name in reinstate_paper.EXPERIMENTS]
+    found = [recorded(f"{name}/results.json") for name in PAPER_EXPERIMENTS]
     before = sum(trained_before(results) for results in found)
     assert recorded("summary.json")["totals"]["seconds"] + before < 20 * 60
     assert all("H200" in results["device"] for results in found)
@@ -77,7 +72,7 @@ def test_the_whole_paper_takes_less_than_twenty_minutes() -> None:
 
 def test_no_verdict_flips_in_the_replicate() -> None:
     first, second = (
-        [read_results(RESULTS / f / name) for name in reinstate_paper.EXPERIMENTS] for f in FOLDERS
+        [read_results(RESULTS / f / name) for name in PAPER_EXPERIMENTS] for f in FOLDERS
     )
     found = compare(first, second)
     assert "FLIPS" not in [each.mark for each in found]
@@ -90,7 +85,7 @@ def test_no_verdict_flips_in_the_replicate() -> None:
             assert row["claim"] in shared or agent in one["agents"].keys() - other["agents"]
 
 
-@pytest.mark.parametrize("name", reinstate_paper.EXPERIMENTS)
+@pytest.mark.parametrize("name", PAPER_EXPERIMENTS)
 def test_record_and_replicate_share_no_seed(name: str) -> None:
     seeds = []
     for folder in FOLDERS:
@@ -136,7 +131,7 @@ def test_both_presets_judge_the_same_claims() -> None:
         assert (part["preset"], quick[name]["preset"]) == ("paper", "quick")
 
 
-@pytest.mark.parametrize("name", reinstate_paper.EXPERIMENTS)
+@pytest.mark.parametrize("name", PAPER_EXPERIMENTS)
 def test_results_are_of_the_preset(name: str) -> None:
     preset = to_dict(paper(name))
     assert not differences(preset, settings_of(name, "results.json"))
@@ -148,13 +143,13 @@ def test_results_are_of_the_preset(name: str) -> None:
 
 def test_there_are_seeds_enough() -> None:
     """Ten in Experiments 1 to 4, thirty in 5, twenty where some seeds learn and others do not."""
-    seeds = {name: paper(name).seeds for name in reinstate_paper.EXPERIMENTS}
+    seeds = {name: paper(name).seeds for name in PAPER_EXPERIMENTS}
     assert min(seeds.values()) >= 10 and seeds["two-step"] >= 30
     bimodal = ("barcode-bandits", "omniglot-bandits", "water-maze")
     assert min(seeds[name] for name in bimodal) >= 20
 
 
-@pytest.mark.parametrize("name", reinstate_paper.EXPERIMENTS)
+@pytest.mark.parametrize("name", PAPER_EXPERIMENTS)
 def test_the_evaluations_own_error_is_recorded(name: str) -> None:
     """No interval is narrower, and means over epochs let anyone compute it again."""
     results = recorded(f"{name}/results.json")
@@ -168,7 +163,7 @@ def test_the_evaluations_own_error_is_recorded(name: str) -> None:
         assert high - low >= 2 * 1.959 * reward["error"]
 
 
-@pytest.mark.parametrize("name", reinstate_paper.EXPERIMENTS)
+@pytest.mark.parametrize("name", PAPER_EXPERIMENTS)
 def test_the_preset_is_among_the_best_settings_of_its_search(name: str) -> None:
     found, preset = recorded(f"{name}/search.json"), paper(name)
     assert found["agent"] in ("l2rl", "l2rl-context") and found["preset"] == "paper"

@@ -298,7 +298,7 @@ def test_the_page_of_results_is_built_beside_the_others(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     results.write_pages(app, None)
     page = (tmp_path / "report.html").read_text()
-    assert all(f'id="{name}"' in page for name in reinstate_paper.EXPERIMENTS)
+    assert all(f'id="{name}"' in page for name in reinstate_paper.PAPER_EXPERIMENTS)
 
 
 def test_pages_can_be_read_as_plain_files() -> None:

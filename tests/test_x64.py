@@ -11,10 +11,10 @@ import pytest
 from reinstate.evaluation import Evaluation, evaluate_in
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import find_experiment
-from reinstate_paper import EXPERIMENTS
+from reinstate_paper import PAPER_EXPERIMENTS
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", PAPER_EXPERIMENTS)
 def test_training_and_evaluation(name: str) -> None:
     """Tracing is enough: what carries a wrong type from step to step fails there."""
     settings = find_experiment(name).preset("quick")

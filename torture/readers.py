@@ -36,7 +36,7 @@ from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.run import Run, open_run
 from reinstate.tasks.drawings import load_embeddings, save_embeddings
-from reinstate_paper import EXPERIMENTS
+from reinstate_paper import PAPER_EXPERIMENTS
 from reinstate_paper.omniglot import images
 from reinstate_paper.omniglot.embedder import (
     Convolutions,
@@ -65,7 +65,7 @@ def install() -> None:
             setattr(owner, name, stand_in)
 
     jax.config.update("jax_enable_compilation_cache", False)  # whose files are no reader's
-    for name in EXPERIMENTS:
+    for name in PAPER_EXPERIMENTS:
         find_experiment(name)  # before other packages' are out of sight
     stubbed.install(put)
     watch: Any = importlib.import_module("reinstate.cli.watch")
@@ -99,7 +99,7 @@ def _short(value: Any) -> Any:
 
 
 def _recorded() -> None:
-    for name in EXPERIMENTS:
+    for name in PAPER_EXPERIMENTS:
         Path(name).mkdir()
         write_json(Path(name, "results.json"), _short(read_json(RESULTS / name / "results.json")))
 
@@ -191,7 +191,7 @@ READERS: Mapping[str, Reader] = {
             stubbed.LINES["tune"]: ("search", "out/search.json"),
             f"{stubbed.LINES['pretrain']} --resume": ("embedder", "out/**/*"),
             "fit-choices choices.csv --skip-bad --out out": ("tables", "choices.csv"),
-            **{f"report {name}": ("results", f"{name}/results.json") for name in EXPERIMENTS},
+            **{f"report {name}": ("results", f"{name}/results.json") for name in PAPER_EXPERIMENTS},
         }
     ),
     "load a run": Reader("run", "run/**/*", _load),

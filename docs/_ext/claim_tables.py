@@ -3,11 +3,12 @@
 import re
 from collections.abc import Callable, Sequence
 
+from reinstate.agent import AGENTS, Wiring
 from reinstate.analysis.results import CheckRow, Results, Summary
 from reinstate.analysis.verdicts import VERDICTS
 from reinstate.cli.tables import as_text
 from reinstate.figures.numbers import written
-from reinstate.figures.style import LABELS
+from reinstate.figures.style import label
 from words import NBSP, Rows, markdown
 
 SUMMARIES = ("paper preset", "replicate", "quick preset")  # in the order of the files
@@ -55,7 +56,8 @@ def _claim(check: CheckRow) -> dict[str, str]:
 
 def named(claim: str) -> str:
     """Write agents as readers know them; one whose label is a phrase stays a name in code."""
-    labels = {name: label for name, label in LABELS.items() if "," not in label}
+    ours = [name for name in AGENTS if isinstance(AGENTS[name], Wiring)]
+    labels = {name: label(name) for name in ours if "," not in label(name)}
     return AGENT.sub(lambda found: labels.get(found[0], f"`{found[0]}`"), claim)
 
 

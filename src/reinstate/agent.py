@@ -23,7 +23,8 @@ from reinstate.registry import Registry
 from reinstate.tasks.base import World
 
 LARGEST_STORED = 1e6  # far beyond where tanh(c) is ±1; `Agent.to_store` says what it is for
-INPUT_SIZES = (2, 4, 8, 16)  # of the compressed variants: the paper says that below 5 some learn
+# Of the compressed variants, with colours of their lines; the paper says that some below 5 learn.
+INPUT_SIZES = {2: "#332288", 4: "#88CCEE", 8: "#999933", 16: "#882255"}
 
 
 @dataclass(frozen=True)
@@ -252,28 +253,45 @@ class Agent(Player):
 AGENTS: Registry[Maker] = Registry(
     "agent",
     {
-        "l2rl": Wiring("LSTM that sees its last action and reward (Wang et al. 2016); no memory"),
+        "l2rl": Wiring(
+            "LSTM that sees its last action and reward (Wang et al. 2016); no memory",
+            "L2RL",
+            "#D55E00",
+        ),
         "l2rl-context": Wiring(
-            "L2RL with the context as another input; no memory", sees_context=True
+            "L2RL with the context as another input; no memory",
+            "L2RL+Context",
+            "#009E73",
+            sees_context=True,
         ),
         "epl2rl": Wiring(
-            "episodic LSTM: retrieved states come back through the r-gate", route="gate"
+            "episodic LSTM: retrieved states come back through the r-gate",
+            "epL2RL",
+            "#0072B2",
+            route="gate",
         ),
         "epl2rl-recognition": Wiring(
             "episodic LSTM that is told how well a memory fits; beyond the paper",
+            "epL2RL+Recognition",
+            "#3D1C5C",
             route="gate",
             recognises=True,
         ),
         "epl2rl-input": Wiring(
-            "retrieved states as inputs: the variant that the paper rejects", route="input"
+            "retrieved states as inputs: the variant that the paper rejects",
+            "epL2RL, memory as input",
+            "#A0458C",
+            route="input",
         ),
         **{
             f"epl2rl-input-{size}": Wiring(
                 f"the same, compressed to {size} inputs by a linear layer",
+                f"epL2RL, memory as {size} inputs",
+                colour,
                 route="input",
                 compressed_to=size,
             )
-            for size in INPUT_SIZES
+            for size, colour in INPUT_SIZES.items()
         },
     },
 )

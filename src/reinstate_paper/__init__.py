@@ -4,7 +4,7 @@ It registers with the library by entry points, as any package of others does.
 """
 
 # In the order of the paper.
-EXPERIMENTS = (
+PAPER_EXPERIMENTS = (
     "barcode-bandits",
     "omniglot-bandits",
     "compositional-bandits",

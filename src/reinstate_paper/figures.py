@@ -13,7 +13,7 @@ from reinstate.figures.chart import Chart, Line, Series, sharing_y
 from reinstate.figures.exposures import gates, regret, steps_to_goal
 from reinstate.figures.learning import training_curves
 from reinstate.figures.mazes import trajectories
-from reinstate.figures.style import COLOURS, label
+from reinstate.figures.style import GREY, colour, label
 from reinstate_paper.composing import Panel, compose
 
 MEMORY, PLAIN = "epl2rl", "l2rl"
@@ -166,7 +166,7 @@ def memory_as_input(results: Results) -> list[Chart]:
     agents, chance = results["agents"], results["optimum"].get("chance")
     if MEMORY not in agents or chance is None or not agents.keys() & {*SIZES} - {AS_INPUT}:
         return []
-    series = by_inputs(label(AS_INPUT), COLOURS[AS_INPUT], agents, chance)
+    series = by_inputs(label(AS_INPUT), colour(AS_INPUT) or GREY, agents, chance)
     return [inputs_chart([series])]
 
 

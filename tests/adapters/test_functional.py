@@ -19,7 +19,7 @@ from reinstate.runs.experiment import find_experiment
 from reinstate.tasks.bandits import BanditTask, BarcodeBandits
 from reinstate.tasks.base import World
 from reinstate.tasks.two_step import EpisodicTwoStep
-from reinstate_paper import EXPERIMENTS
+from reinstate_paper import PAPER_EXPERIMENTS
 
 SIZES: dict[str, Any] = {
     "num_arms": 3,
@@ -265,4 +265,4 @@ def test_a_missing_package_is_named_with_its_fix(monkeypatch: pytest.MonkeyPatch
 
 
 def test_names_stand_for_the_worlds_of_their_experiments() -> None:
-    assert {name: find_experiment(name).world for name in EXPERIMENTS} == WORLDS
+    assert {name: find_experiment(name).world for name in PAPER_EXPERIMENTS} == WORLDS

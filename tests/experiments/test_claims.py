@@ -280,7 +280,7 @@ def test_an_alarm_in_words() -> None:
     )
 
 
-@pytest.mark.parametrize("name", reinstate_paper.EXPERIMENTS)
+@pytest.mark.parametrize("name", reinstate_paper.PAPER_EXPERIMENTS)
 def test_every_experiment_alarms_of_what_each_kind_of_agent_cannot_earn(name: str) -> None:
     """Whoever remembers may earn more than is possible without, and nobody more than with."""
     found = agents(epl2rl=near(7.9), epl2rl_input=near(8.1), l2rl=near(4.1), l2rl_context=near(3.9))

@@ -46,7 +46,7 @@ def others(recorded: np.ndarray) -> Iterator[np.ndarray]:
                 yield values[:, None] * share ** np.arange(recorded.shape[1])
 
 
-@pytest.mark.parametrize("name", reinstate_paper.EXPERIMENTS)
+@pytest.mark.parametrize("name", reinstate_paper.PAPER_EXPERIMENTS)
 def test_numbers_decide_every_claim_either_way_or_not_at_all(name: str) -> None:
     recorded, checks = read_json(RESULTS / name / "results.json"), EXPERIMENTS[name].checks
 

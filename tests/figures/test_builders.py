@@ -99,8 +99,9 @@ def test_where_recall_is_switched_on_is_marked() -> None:
 
 
 def test_every_agent_of_ours_has_its_label_and_its_colour() -> None:
-    assert style.LABELS.keys() == style.COLOURS.keys() <= AGENTS.keys()
-    assert len(set(style.LABELS.values())) == len(set(style.COLOURS.values())) == 9
+    shown = {(style.label(name), style.colour(name)) for name in AGENTS}
+    assert len(shown) == len({label for label, _ in shown}) == len(AGENTS)
+    assert len({colour for _, colour in shown if colour}) == len(AGENTS)
     assert style.label("epl2rl-input-4") == "epL2RL, memory as 4 inputs"
 
 
@@ -115,7 +116,7 @@ def test_agents_of_others_bring_their_own_or_get_spare_ones(
     assert style.label("gru") == "GRU with recall" and style.label("odd") == "odd"
     names = ["epl2rl", "gru", "odd", "epL2RL (again)", "one", "two", "three", "four"]
     colours = style.palette(names)
-    assert colours[:2] == [style.COLOURS["epl2rl"], "#123456"]
+    assert colours[:2] == [style.colour("epl2rl"), "#123456"]
     assert len(set(colours[:7])) == 7 and colours == style.palette(names)
     assert colours[2] in style.SPARE  # "reddish" is none that both renderers know
 

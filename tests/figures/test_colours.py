@@ -22,7 +22,7 @@ STEP = 7.0  # between neighbours of a scale, which have an order and names
 
 LINES: dict[str, Mapping[Any, str]] = {
     "agents": {
-        name: style.COLOURS[name]
+        name: style.colour(name) or ""
         for name in ("epl2rl", "l2rl", "l2rl-context", "epl2rl-recognition", "epl2rl-input")
     },
     "stages": dict(enumerate(style.STAGES)),
@@ -78,6 +78,6 @@ def test_ways_differ_in_grey_too() -> None:
 
 
 def test_text_is_darker_than_lines_have_to_be() -> None:
-    for colour in (*style.COLOURS.values(), style.GREY, *style.STAGES):
+    for colour in (*LINES["agents"].values(), style.GREY, *style.STAGES):
         text = style.readable(colour, style.LIGHT, style.TEXT_CONTRAST)
         assert style.contrast(text, style.LIGHT) >= 4.5

@@ -80,7 +80,7 @@ def test_names_of_categories_are_wrapped_and_their_points_not_joined() -> None:
     assert all(line.get_linestyle() == "None" for line in axes.lines if len(line.get_xdata()) == 2)
 
 
-@pytest.mark.parametrize("name", sorted(reinstate_paper.EXPERIMENTS))
+@pytest.mark.parametrize("name", sorted(reinstate_paper.PAPER_EXPERIMENTS))
 def test_every_figure_of_every_experiment(name: str) -> None:
     """From recorded results, the paper's or ours beyond it, whatever parts they have."""
     paper, beyond = (read_results(RESULTS / each / name) for each in FOLDERS)

@@ -14,7 +14,7 @@ from page.chromium import Browser, Page
 from page.recorded import RESULTS
 from reinstate.figures.markup import with_bounds
 from reinstate.figures.page import load, page_of, write_page
-from reinstate.figures.style import DARK, LABELS, LIGHT
+from reinstate.figures.style import DARK, LIGHT, label
 from reinstate.files import read_json
 
 SCHEMES = {"dark": DARK, "light": LIGHT}
@@ -82,7 +82,7 @@ def test_charts_answer_to_pointer_keys_and_buttons(shown: Page) -> None:
     assert (where, what) == ("exposure to the context: 1", "regret per episode")
     for name, agent in results["agents"].items():
         regret = agent["by_exposure"]["regret"]
-        assert f"{LABELS[name]}: {with_bounds(regret['mean'][0], regret['ci95'][0])}" in lines
+        assert f"{label(name)}: {with_bounds(regret['mean'][0], regret['ci95'][0])}" in lines
     assert len(lines) == len(results["agents"]) + 3  # and three algorithms
 
 

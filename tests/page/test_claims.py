@@ -10,9 +10,9 @@ from reinstate.figures.markup import with_bounds
 from reinstate.figures.page import load, page_of
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import find_experiment
-from reinstate_paper import EXPERIMENTS
+from reinstate_paper import PAPER_EXPERIMENTS
 
-RECORDED = [RESULTS / name / "results.json" for name in EXPERIMENTS]
+RECORDED = [RESULTS / name / "results.json" for name in PAPER_EXPERIMENTS]
 OURS = "Our own claims, which the paper does not make"
 SAYS = "they say so"
 
@@ -81,8 +81,8 @@ def test_recorded_claims_are_all_there() -> None:
     every = with_verdicts([row for document in documents for row in document["checks"]])
     paper, ours = ([c for c in every if bool(c["paper"]) is it] for it in (True, False))
     *groups, (last, own) = groups_of(page)
-    sections = [e.section.partition(",")[0] for e in map(find_experiment, EXPERIMENTS)]
-    titles = [e.title for e in map(find_experiment, EXPERIMENTS)]
+    sections = [e.section.partition(",")[0] for e in map(find_experiment, PAPER_EXPERIMENTS)]
+    titles = [e.title for e in map(find_experiment, PAPER_EXPERIMENTS)]
     assert [title for title, _ in groups] == [
         f"Section {section}: {title}" for section, title in zip(sections, titles, strict=True)
     ]

@@ -17,10 +17,10 @@ from reinstate.figures.page import load, page_of
 from reinstate.figures.style import (
     CONTRAST,
     DARK,
-    LABELS,
     LIGHT,
     TEXT_CONTRAST,
     contrast,
+    label,
     readable,
 )
 from reinstate.files import read_json
@@ -140,7 +140,7 @@ def test_scores_are_those_of_the_results(page: Element, path: Path) -> None:
     rows = {row[0]: row[1:] for row in table.rows()}
     assert len(rows) == len(results["agents"]) + len(results["baselines"])
     for name, agent in results["agents"].items():
-        reward, share, *scores = rows[LABELS[name]]
+        reward, share, *scores = rows[label(name)]
         assert reward == with_interval(agent["reward"], experiment.number)
         assert share == f"{agent['share_of_ceiling']:.1%}"
         expected = [f"{x:{experiment.number}}" for x in experiment.columns(agent).values()]

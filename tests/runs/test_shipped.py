@@ -20,7 +20,7 @@ from reinstate.runs.run import (
     read_card,
     shipped_names,
 )
-from reinstate_paper import EXPERIMENTS
+from reinstate_paper import PAPER_EXPERIMENTS
 
 WITHOUT_MEMORY = 4.436  # the most that barcode bandits pay an agent that forgets
 
@@ -34,7 +34,7 @@ def loaded(name: str, epochs: int) -> TrainedAgent:
 
 def test_there_are_weights_of_every_experiment_and_agent_of_the_paper() -> None:
     agents = ("epl2rl", "l2rl", "l2rl-context")
-    assert shipped_names() == [f"{name}/{agent}" for name in EXPERIMENTS for agent in agents]
+    assert shipped_names() == [f"{name}/{agent}" for name in PAPER_EXPERIMENTS for agent in agents]
 
 
 @pytest.mark.parametrize("name", ["two-step/l2rl", "compositional-bandits/epl2rl"])

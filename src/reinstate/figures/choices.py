@@ -10,7 +10,7 @@ from reinstate.choices.documents import ORDER, PANELS, ChoiceFit, Recovery, inte
 from reinstate.choices.stay import COMPANION
 from reinstate.figures.chart import Chart, Line, Series, sharing_y, with_series
 from reinstate.figures.numbers import at, curve, finite, points
-from reinstate.figures.style import BLACK, COLOURS, STRATEGIES, ShownAgent, shown_agents
+from reinstate.figures.style import BLACK, STRATEGIES, ShownAgent, colour, shown_agents
 
 # Title, x-label and y-label of each kind of chart.
 WEIGHTS = "Weights of the strategies", "strategy", "weight (log odds)"
@@ -28,7 +28,7 @@ COMPANION_LABEL = "Ritter et al., CogSci 2018"
 ZERO, CHANCE = [Line("", 0.0)], [Line("", 0.5)]
 MOST_AGENTS = 30  # whose recovered weights are shown with intervals, in one chart per part
 WIDTH = 0.6  # of a category that series share
-GROUPS = tuple(COLOURS[name] for name in ("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"))
+GROUPS = tuple(colour(name) or BLACK for name in ("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"))
 
 
 def choice_weights(results: Results) -> list[Chart]:
@@ -169,11 +169,11 @@ def recovery(document: Recovery) -> list[Chart]:
     charts = []
     for part in model.NAMES:
         series = []
-        for name, colour in STRATEGIES.items():
+        for name, own in STRATEGIES.items():
             rows = [row for row in every if row["part"] == part and row["strategy"] == name]
             true, estimates = [row["true"] for row in rows], [row["estimate"] for row in rows]
             ci95 = [] if crowded else [(row["low"], row["high"]) for row in rows]
-            series += [Series(name, colour, true, estimates, ci95, width=1.0)] if rows else []
+            series += [Series(name, own, true, estimates, ci95, width=1.0)] if rows else []
         if crowded:
             charts += [Chart(*RECOVERY, [one], of=f"{one.name}, {part}", **looks) for one in series]
         else:

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 from reinstate.figures.chart import Trajectories
 from reinstate.figures.markup import Markup, tag
-from reinstate.figures.style import EARLY, LATE, mixed
+from reinstate.figures.style import EARLY, LATE, colour, mixed
 
 SIZE, EDGE, TOP, BOTTOM = 240, 24, 62, 26  # of a panel: its side, margin, room for captions
+AGENT = str(colour("epl2rl")).lower()
 MOVING, WIPED = 0.6, 0.98  # parts of a step: the agent moves, then stays; a trail is wiped
 PAUSE, SECONDS = 4.0, 0.45  # steps before it starts again; seconds per step
 LONGEST = 200  # moves of a way that is animated on the page
@@ -147,7 +148,7 @@ def _agent(film: _Film, walk: Walk) -> Markup:
     moving = film.moving("agent", [*stages, (film.steps, at(walk.moves[-1].landed))])
     x, y = film.centre(walk.searches()[0][-1][1].landed)
     looks = {"transform": f"translate({x:g} {y:g})", "r": f"{0.22 * film.side:g}"}
-    return tag("circle", **moving, **looks, fill="#0072b2")
+    return tag("circle", **moving, **looks, fill=AGENT)
 
 
 def _tally(film: _Film, walk: Walk) -> list[Markup]:

@@ -1,35 +1,19 @@
-"""Labels, colours and sizes of everything that is drawn, in every figure and on the page."""
+"""Colours and sizes of what is drawn, in every figure and on the page.
+
+An agent's label and colour stand with its `Maker`. The colours are mostly Okabe and Ito's palette,
+and Tol's. Those of one chart are distinct to readers who cannot tell red from green, and dark
+enough on white (tests/figures/test_colours.py).
+"""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reinstate.agent import AGENTS, INPUT_SIZES, maker_of
+from reinstate.agent import AGENTS, maker_of
 from reinstate.analysis.results import AgentResults, Results
 from reinstate.figures.chart import Marker
 
-LABELS = {
-    "epl2rl": "epL2RL",
-    "l2rl": "L2RL",
-    "l2rl-context": "L2RL+Context",
-    "epl2rl-recognition": "epL2RL+Recognition",
-    "epl2rl-input": "epL2RL, memory as input",
-    **{f"epl2rl-input-{size}": f"epL2RL, memory as {size} inputs" for size in INPUT_SIZES},
-}
-# Mostly Okabe and Ito's palette, and Tol's. Those of one chart are distinct to readers who cannot
-# tell red from green, and dark enough on white (tests/figures/test_colours.py).
-COLOURS = {
-    "epl2rl": "#0072B2",
-    "l2rl": "#D55E00",
-    "l2rl-context": "#009E73",
-    "epl2rl-recognition": "#3D1C5C",
-    "epl2rl-input": "#A0458C",
-    "epl2rl-input-2": "#332288",
-    "epl2rl-input-4": "#88CCEE",
-    "epl2rl-input-8": "#999933",
-    "epl2rl-input-16": "#882255",
-}
 # Lengths drawn and left out, of lines that may lie on others: L2RL's and L2RL+Context's often do.
 DASHES = {"l2rl-context": (4.0, 2.0), "epl2rl-input": (1.2, 1.2)}
 MARKERS: dict[str, Marker] = {"l2rl": "square", "l2rl-context": "triangle"}  # others have dots
@@ -102,13 +86,13 @@ class ShownAgent(NamedTuple):
 
 
 def label(agent: str) -> str:
-    """Return the name that readers know; a registered agent may bring a `label`."""
-    return LABELS.get(agent) or (agent in AGENTS and maker_of(agent).label) or agent
+    """Return the name that readers know: the label that an agent brings, or its own name."""
+    return (agent in AGENTS and maker_of(agent).label) or agent
 
 
 def colour(agent: str) -> str | None:
-    """Return an agent's own colour; a registered agent may bring a `colour`, as #rrggbb."""
-    found = COLOURS.get(agent) or (agent in AGENTS and maker_of(agent).colour) or ""
+    """Return the colour that an agent brings, as #rrggbb."""
+    found = (agent in AGENTS and maker_of(agent).colour) or ""
     return found if re.fullmatch("#[0-9a-fA-F]{6}", found) else None
 
 

@@ -11,7 +11,7 @@ from reinstate.figures.numbers import at, finite, interval, numbers
 from reinstate.figures.page.charts import colour_class
 from reinstate.figures.page.documents import Document
 from reinstate.figures.page.tables import SIGNS
-from reinstate.figures.style import COLOURS, GREY, LABELS, ShownAgent, shown_agents
+from reinstate.figures.style import GREY, ShownAgent, colour, label, shown_agents
 
 WITH, WITHOUT = "epl2rl", "l2rl"  # whose rewards a card shows, if they are there
 WORTH: dict[str, Any] = {
@@ -142,7 +142,7 @@ def _series(agent: ShownAgent, places: Mapping[int, Any]) -> Series:
 
 
 BY_SIZE: dict[str, Any] = {
-    "title": f"Steps of {LABELS[WITH]} to the first goal, by the size of the maze",
+    "title": f"Steps of {label(WITH)} to the first goal, by the size of the maze",
     "x_label": "cells of the maze",
     "y_label": "steps to the first goal",
     "note": "A goal never found counts as the whole episode.",
@@ -157,11 +157,11 @@ def by_size(documents: Sequence[Document]) -> Chart | None:
     mazes = dict(sorted(known.items()))
     if len(mazes) < 2:
         return None
-    met = {"first exposure": ("#D55E00", 0), "second exposure": (COLOURS[WITH], 1)}
+    met = {"first exposure": ("#D55E00", 0), "second exposure": (colour(WITH) or GREY, 1)}
     series: list[Series] = []
-    for name, (colour, place) in met.items():
+    for name, (own, place) in met.items():
         steps = {cells: _steps_at(document, place) for cells, document in mazes.items()}
-        series += _by_size(name, colour, steps)
+        series += _by_size(name, own, steps)
     least = {cells: _least(document) for cells, document in mazes.items()}
     series += _by_size("least possible, goal known", GREY, least, dash=(4, 2), width=1.4)
     return Chart(series=series, include=[0.0], **BY_SIZE)
