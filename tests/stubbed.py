@@ -19,6 +19,7 @@ from reinstate.analysis.verdicts import over_seeds
 from reinstate.choices.fits import fit_table
 from reinstate.devices import Division
 from reinstate.figures.learning import training_curves
+from reinstate.figures.markup import tag
 from reinstate.files import write_arrays, write_atomically
 from reinstate.learner import EpochMetrics, TrainState
 from reinstate.runs.choice_fits import write_example
@@ -245,6 +246,7 @@ STAND_INS: dict[str, Any] = {
     "reinstate.runs.provenance:version": lambda package: "0",
     "reinstate.runs.choice_fits:fit_table": _fit_table,
     "reinstate.figures.mpl:save": _save_figure,
+    "reinstate.figures.page.charts:draw": lambda chart, ident: tag("svg", chart.caption, id=ident),
     "reinstate_paper.pretrain:load_drawings": lambda *where, **how: _DRAWINGS,
     "reinstate_paper.pretrain:load_one_shot_runs": lambda *where: [],
     f"{_PRETRAINING}:jax": SimpleNamespace(jit=_teacher_program),
