@@ -31,9 +31,8 @@ from measuring import in_bytes, load, made, processor, rates, rounded, take_turn
 from reinstate import devices
 from reinstate.errors import UserError
 from reinstate.figures.chart import Chart, Series
-from reinstate.figures.mpl import draw
+from reinstate.figures.mpl import draw, save_figure
 from reinstate.figures.style import BLACK, GREY, SPARE, label, palette
-from reinstate.figures.writing import save_figure
 
 Axis = Literal["lanes", "seeds", "hidden", "memory", "epoch", "unroll"]
 Measure = Literal["speed", "rivals", "start"]

@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from reinstate.errors import UserError, nearest, one_line
 
@@ -35,6 +35,14 @@ NAME = re.compile(r"[^\W_](?:[\w.+-]{0,62}[\w+])?")  # a letter or digit first, 
 LONGEST = 200  # characters of what somebody else's module says in a message
 
 T = TypeVar("T")
+
+
+class Later(NamedTuple):
+    """Where a thing is found by its name, once somebody asks for it."""
+
+    module: str
+    of: str  # a mapping there
+
 
 _registered: dict[str, dict[str, Any]] = {kind: {} for kind in GROUPS}
 
@@ -80,7 +88,10 @@ class Registry(Mapping[str, T], Generic[T]):
     def __getitem__(self, name: str) -> T:
         if name not in _registered[self.kind]:
             _registered[self.kind][name] = self._load(self._entry_points()[name])
-        thing: T = _registered[self.kind][name]
+        known = _registered[self.kind]
+        if isinstance(found := known[name], Later):
+            known[name] = getattr(import_module(found.module), found.of)[name]
+        thing: T = known[name]
         return thing
 
     def __iter__(self) -> Iterator[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from reinstate.cli.figure import composed_figures
 from reinstate.errors import UserError
-from reinstate.figures.writing import require_own, save_figure
+from reinstate.figures.mpl import require_own, save_figure
 from reinstate.runs.conclusions import read_results
 from reinstate_paper.composing import WIDTHS
 from reinstate_paper.figures import figure_4, memory_as_input

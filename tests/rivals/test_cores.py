@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from jax import Array
 
+from reinstate import rivals
 from reinstate.agent import AGENTS, Network
 from reinstate.memory import DND
 from reinstate.player import Inputs
-from reinstate.rivals import EQUAL, MEDIUM, RIVALS, WIDE
 from reinstate.rivals.base import Rival, epoch_steps, in_blocks, num_weights
 from reinstate.rivals.deltanet import CHUNK, inverse, solve
 from reinstate.rivals.hcam import HCAM
+from reinstate.rivals.makers import EQUAL, MEDIUM, RIVALS, WIDE
 from reinstate.rivals.transformer import Cache
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate_paper.against_rivals import QUICK
@@ -203,3 +204,8 @@ def test_blocks_do_not_change_a_scan() -> None:
     plain = jax.lax.scan(step, jnp.zeros(()), xs)[1]
     for block in (1, 3, 7, 9):
         np.testing.assert_array_equal(in_blocks(step, jnp.zeros(()), xs, block)[1], plain)
+
+
+def test_every_name_stands_for_a_maker() -> None:
+    assert [*rivals.EQUAL, *rivals.MEDIUM, *rivals.WIDE] == list(RIVALS)
+    assert all(AGENTS[name] is RIVALS[name] for name in RIVALS)

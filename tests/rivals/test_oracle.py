@@ -13,7 +13,7 @@ from reinstate.agent import Network
 from reinstate.analysis.memory_map import evaluate_watched
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
 from reinstate.memory import DND
-from reinstate.rivals import RIVALS
+from reinstate.rivals.makers import RIVALS
 from reinstate.tasks.bandits import BarcodeBandits
 
 NETWORK = Network(hidden_size=4)

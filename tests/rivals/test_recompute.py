@@ -16,8 +16,8 @@ from reinstate.cell import EpisodicLSTMCell
 from reinstate.learner import A2C, Learner, a2c_loss
 from reinstate.memory import DND
 from reinstate.recompute import play_to_learn
-from reinstate.rivals import RIVALS
 from reinstate.rivals.base import Rival
+from reinstate.rivals.makers import RIVALS
 from reinstate.rivals.recurrent import LSTM
 from reinstate.rollout import play, start_lanes
 from reinstate.runs.size import bytes_of

@@ -10,7 +10,7 @@ from tyro.conf import Positional
 from reinstate.cli.shared import Computing, shown
 from reinstate.cli.tables import say
 from reinstate.errors import UserError, nearest, require_positive
-from reinstate.figures.writing import require_kind, require_own, save_figure
+from reinstate.figures.mpl import require_kind, require_own, save_figure
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import EXPERIMENTS, ComposedFigure, find_experiment
 

@@ -1,14 +1,24 @@
-"""Charts → figures of matplotlib, as PNG and SVG files.
+"""Charts → figures of matplotlib, and those → files of a kind that their name says.
 
 matplotlib is imported when something is drawn: the command starts without it.
 """
 
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reinstate.errors import UserError
+from reinstate.files import read_bytes, write_atomically
+
+if TYPE_CHECKING:
+    from reinstate.figures.canvas import Figure
+
+
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,13 +26,13 @@ from reinstate.figures.chart import Chart, Drawing, Line, Series, Trajectories
 from reinstate.figures.labels import label_text, marks_on_top, place_labels
 from reinstate.figures.mazes import LEGEND, draw_trajectories
 from reinstate.figures.style import LIGHT, PAGE, SCREEN, Look, readable
-from reinstate.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from reinstate.figures.canvas import Figure
+
 
 ALONE = (5.8, 3.7)  # width and height of a chart, in inches
 PANEL = (3.0, 3.0)  # of one beside others
@@ -229,3 +239,40 @@ def _legend(figure: "Figure", width: float) -> None:
         columns = max(1, min(len(found), int(width / room)))
         even = math.ceil(len(found) / math.ceil(len(found) / columns))
         figure.legend(found.values(), found.keys(), ncols=even, columnspacing=1.2, **LEGEND)
+
+
+KINDS: dict[str, dict[str, Any]] = {  # of files, with what would else change from day to day
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+SIGNED = {".png": "Software", ".svg": "Creator", ".pdf": "Creator"}  # where a file names its maker
+LARGEST = 20_000_000  # bytes of a figure of ours
+
+
+def require_kind(path: Path) -> None:
+    """Refuse a file that is to be none of the kinds that can be written."""
+    if path.suffix not in KINDS:
+        raise UserError(f"{path} must end in .png, .svg or .pdf")
+
+
+def require_own(path: Path, maker: str, sign: str = "{}") -> None:
+    """Refuse to overwrite anything but a figure or a page by the same maker, who signed it."""
+    if not os.path.lexists(path):
+        return
+    try:
+        ours = sign.format(maker).encode() in read_bytes(path, LARGEST)
+    except UserError:
+        ours = False
+    if not ours:
+        raise UserError(f"{path} exists and is not of {maker}: choose another --out")
+
+
+def save_figure(figure: "Figure", path: Path, dpi: int, maker: str = "") -> int:
+    """Write a figure as PNG, SVG or PDF, by the name's suffix; return how many bytes it has."""
+    require_kind(path)
+    kind = path.suffix
+    signed = {SIGNED[kind]: maker} if maker else {}
+    content = figure.written(kind[1:], dpi=dpi, metadata={**KINDS[kind], **signed})
+    write_atomically(path, content)
+    return len(content)

@@ -9,7 +9,7 @@ from string import Template
 from typing import Any
 
 from reinstate.errors import UserError
-from reinstate.figures.writing import require_own
+from reinstate.figures.mpl import require_own
 from reinstate.files import read_document
 
 

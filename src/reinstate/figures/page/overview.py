@@ -153,7 +153,7 @@ Steps = tuple[float, Interval | None]  # mean and interval
 
 def by_size(documents: Sequence[Document]) -> Chart | None:
     """Make a chart of these mazes; nothing unless there are two sizes."""
-    known = {cells: d for d in documents if (cells := _cells(d)) and _steps_at(d, 0)}
+    known = {cells: d for d in documents if (cells := cells_of(d)) and _steps_at(d, 0)}
     mazes = dict(sorted(known.items()))
     if len(mazes) < 2:
         return None
@@ -177,7 +177,8 @@ def _by_size(
     return [Series(name, colour, list(known), means, ends, **looks)]
 
 
-def _cells(document: Document) -> float | None:
+def cells_of(document: Document) -> float | None:
+    """Return the size of a maze; of no other world."""
     task = at(document.results["settings"], "task")
     height, width = finite(at(task, "height")), finite(at(task, "width"))
     return None if height is None or width is None else height * width

@@ -13,12 +13,11 @@ from reinstate.figures.markup import Markup, joined, tag
 from reinstate.figures.page.charts import figure, map_figure, style_of, ways_figure
 from reinstate.figures.page.documents import Document, load
 from reinstate.figures.page.frame import framed, part, require_page
-from reinstate.figures.page.overview import by_size, cards, worth
+from reinstate.figures.page.overview import by_size, cards, cells_of, worth
 from reinstate.figures.page.tables import Names, claims, notes, origins, scores
 from reinstate.figures.style import shown_agents
 from reinstate.files import write_atomically
 from reinstate.runs.conclusions import as_one_family
-from reinstate.tasks.water_maze import WaterMaze
 
 TITLE = "Meta-learning with episodic recall"
 LEARNING, MEMORY, CHOICES = "Learning, and what came of it", "What the memory does", "Choices"
@@ -78,9 +77,9 @@ def page_of(documents: Sequence[Document]) -> str:
 def _all_charts(documents: Sequence[Document]) -> list[dict[str, list[Drawing]]]:
     """Make the charts of each document; the first of several mazes also has one of them all."""
     charts = [charts_of(document) for document in documents]
-    mazes = [n for n, d in enumerate(documents) if d.experiment.world is WaterMaze]
-    if (sizes := by_size([documents[n] for n in mazes])) is not None:
-        charts[mazes[0]].setdefault(LEARNING, []).append(sizes)
+    if (sizes := by_size(documents)) is not None:
+        first = next(n for n, document in enumerate(documents) if cells_of(document))
+        charts[first].setdefault(LEARNING, []).append(sizes)
     return charts
 
 
