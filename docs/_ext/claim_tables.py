@@ -56,8 +56,7 @@ def _claim(check: CheckRow) -> dict[str, str]:
 
 def named(claim: str) -> str:
     """Write agents as readers know them; one whose label is a phrase stays a name in code."""
-    ours = [name for name in AGENTS if isinstance(AGENTS[name], Wiring)]
-    labels = {name: label(name) for name in ours if "," not in label(name)}
+    labels = {n: label(n) for n in AGENTS if isinstance(AGENTS[n], Wiring) and "," not in label(n)}
     return AGENT.sub(lambda found: labels.get(found[0], f"`{found[0]}`"), claim)
 
 
