@@ -2,8 +2,7 @@
 
 A file is written under a temporary name and renamed, so that nobody sees half of one. What is read
 may be anybody's: a regular file of bounded size, JSON or safetensors, never pickle, so that reading
-executes nothing. The process that fills a folder holds a lock on FOLDER/.lock, which the operating
-system takes back when it dies, however it dies.
+executes nothing. The process that fills a folder holds a lock on FOLDER/.lock, which dies with it.
 """
 
 import hashlib
@@ -165,7 +164,10 @@ def read_lines(path: Path) -> list[Any]:
 
 def parse(content: bytes) -> Any:
     """Parse JSON, in which whole numbers have 64 bits; a ValueError or RecursionError if not."""
-    found = msgspec.json.decode(content)
+    try:
+        found = msgspec.json.decode(content)
+    except msgspec.DecodeError as error:  # no ValueError before msgspec 0.21
+        raise ValueError(str(error)) from None
     if _LONG.search(content):
         json.loads(content, parse_int=_whole)
     return found
