@@ -3,6 +3,7 @@
 Importing this package registers their names; `makers` is imported once one of them is asked for.
 """
 
+from reinstate import agent  # noqa: F401  (its agents are the first in every list)
 from reinstate.registry import Later, register
 
 EQUAL = (
