@@ -28,7 +28,7 @@ def optimum(document: Results) -> str:
 
 
 def claims(document: Results) -> str:
-    """Show the paper's claims of one document, judged together, then ours, each judged alone."""
+    """Show the paper's claims of one document, tested together, then ours, each tested alone."""
     paper, ours = (
         [_claim(each) for each in document["checks"] if bool(each["paper"]) is its]
         for its in (True, False)
@@ -112,7 +112,7 @@ def _region(check: CheckRow) -> str:
 
 
 def agreement(first: Summary, second: Summary) -> tuple[int, int, int]:
-    """Count the claims that both judge, alike, and one supporting what the other contradicts."""
+    """Count the claims that both test, alike, and one supporting what the other contradicts."""
     ours, theirs = claims_of(first), claims_of(second)
     pairs = [(ours[key]["verdict"], theirs[key]["verdict"]) for key in ours if key in theirs]
     same = sum(a == b for a, b in pairs)

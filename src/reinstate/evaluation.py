@@ -17,7 +17,7 @@ from reinstate.tasks.base import World
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How trained agents are judged."""
+    """How trained agents are evaluated."""
 
     epochs: int = 100
     """Epochs that each seed's agent plays with frozen weights."""
@@ -29,7 +29,7 @@ class Evaluation:
 
 
 class Condition(NamedTuple):
-    """The condition under which agents are judged: a world and a memory."""
+    """The condition under which agents are evaluated: a world and a memory."""
 
     world: World
     memory: Memory
@@ -74,7 +74,7 @@ def evaluate_in(
 
 
 def fresh_epochs(world: World, settings: Evaluation, seed: Array) -> tuple[Any, Array]:
-    """Draw the epochs that a seed's agent is judged in, (epochs, …), and a key for each."""
+    """Draw the epochs that a seed's agent is evaluated in, (epochs, …), and a key for each."""
     key = jax.random.fold_in(jax.random.key(settings.seed), seed)
     task_key, play_key = jax.random.split(key)
     tasks: Any = jax.vmap(world.sample_epoch)(jax.random.split(task_key, settings.epochs))

@@ -54,7 +54,7 @@ class Settings(Generic[W, M]):
         if self.evaluation.seed in self.seed_range:
             raise UserError(
                 f"evaluation.seed {self.evaluation.seed} is a training seed: choose another,"
-                " so that agents are judged on fresh random numbers"
+                " so that agents are evaluated on fresh random numbers"
             )
 
     @property

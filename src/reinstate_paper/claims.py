@@ -1,8 +1,8 @@
 """Claims that several experiments make, as regions in which recorded numbers should lie.
 
 Every claim is about one number per seed: a difference between agents (paired by seed, since agents
-of one seed are judged on the same tasks), a relative fall, a ratio. Its region comes from
-`margins`, its verdict from `analysis.verdicts`. Recorded seeds decide, so results can be judged
+of one seed are evaluated on the same tasks), a relative fall, a ratio. Its region comes from
+`margins`, its verdict from `analysis.verdicts`. Recorded seeds decide, so results can be tested
 again.
 """
 

@@ -179,7 +179,7 @@ class AgentResults(Scores, total=False):
 
 
 class CheckRow(TypedDict):
-    """A claim, judged: see analysis/verdicts.py."""
+    """A claim, tested: see analysis/verdicts.py."""
 
     claim: str
     value: float  # mean over seeds, or the share of them
@@ -188,7 +188,7 @@ class CheckRow(TypedDict):
     bound: str  # the region in words
     seeds: int
     p: float  # two-sided, against the region's end
-    p_holm: NotRequired[float | None]  # adjusted over the paper's claims judged with it; ours: null
+    p_holm: NotRequired[float | None]  # adjusted over the paper's claims tested with it; ours: null
     verdict: NotRequired[Verdict]
     section: str  # of the paper
     paper: str  # what the paper says; empty where the claim is ours

@@ -208,9 +208,9 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def with_verdicts(rows: Sequence[CheckRow]) -> list[CheckRow]:
-    """Add verdicts to rows that are judged together.
+    """Add verdicts to rows that are tested together.
 
-    Of the paper's claims Holm's adjusted p decides; ours are each judged alone.
+    Of the paper's claims Holm's adjusted p decides; ours are each tested alone.
     """
     adjusted = iter(holm([row["p"] for row in rows if row["paper"]]))
     found: list[CheckRow] = []

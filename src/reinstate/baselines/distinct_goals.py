@@ -30,7 +30,7 @@ class DistinctGoals:
     half_width: float
 
 
-@lru_cache(maxsize=8)  # recorded results of one task are judged many times
+@lru_cache(maxsize=8)  # recorded results of one task are read many times
 def distinct_goals(
     height: int = 4,
     width: int = 4,

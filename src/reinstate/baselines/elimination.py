@@ -28,7 +28,7 @@ class Elimination:
     by_exposure_half_width: Array  # (exposures,)
 
 
-@lru_cache(maxsize=8)  # recorded results of one task are judged many times
+@lru_cache(maxsize=8)  # recorded results of one task are read many times
 def elimination(
     num_arms: int = 10,
     pulls: int = 10,

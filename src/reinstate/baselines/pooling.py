@@ -31,7 +31,7 @@ class Pooled:
     half_width: float
 
 
-@lru_cache(maxsize=8)  # recorded results of one task are judged many times
+@lru_cache(maxsize=8)  # recorded results of one task are read many times
 def pooled(
     num_classes: int = 200,
     exposures: int = 5,

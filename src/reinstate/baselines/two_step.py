@@ -71,7 +71,7 @@ class IdealObservers:
     counting_cued: Estimate
 
 
-@lru_cache(maxsize=8)  # recorded results of one task are judged many times
+@lru_cache(maxsize=8)  # recorded results of one task are read many times
 def ideal_observers(task: EpisodicTwoStep, epochs: int = 50_000, seed: int = 0) -> IdealObservers:
     """Score all observers of one task; `epochs` and `seed` are those of the simulated estimates."""
     require_positive(cued=task.cued)

@@ -67,7 +67,7 @@ class Figure(Computing):
         if self.what in OF_RUNS and self.run is None:
             raise UserError(f"{self.what} needs a run first: reinstate figure {self.what} RUN")
         if self.what not in OF_RUNS and self.what not in composed_figures():
-            raise UserError(nearest("figure", self.what, [*composed_figures(), *OF_RUNS]))
+            raise UserError(nearest("figure", self.what, [*sorted(composed_figures()), *OF_RUNS]))
         if not (self.what == "memory-map" and self.file.suffix == ".json"):
             require_kind(self.file)
 

@@ -21,7 +21,7 @@ class Report(Verb):
     RESULTS are folders that `reinstate reproduce` left (or their results.json), and run folders
     that `reinstate train` and `evaluate` left; a folder of such folders stands for all that is in
     it. Agents of one experiment that were trained apart, under the same settings but for seeds, are
-    judged together.
+    tested together.
 
       reinstate report reproduction
       reinstate report runs/five runs/ten --out compare.html
@@ -31,7 +31,7 @@ class Report(Verb):
     results: Annotated[
         tuple[Path, ...], Positional, arg(metavar="RESULTS …", help_behavior_hint="(required)")
     ]
-    """Folders that `reinstate reproduce` left, their results.json, or judged run folders."""
+    """Folders that `reinstate reproduce` left, their results.json, or folders of evaluated runs."""
     out: Path = Path("report.html")
     """The file to write. A report of ours that is there is replaced, anything else is not."""
     against: Annotated[tuple[Path, ...], shown("RESULTS …", "none")] = ()

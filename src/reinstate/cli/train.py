@@ -83,7 +83,7 @@ class Train(Training[W]):
     def show(self, result: Any) -> None:
         reward = f"{np.mean(result['last']['reward']):{self.experiment.number}}"
         say(f"{reward} reward per episode in the last epoch")
-        say_next(["reinstate", "evaluate", self.out], "judge it with frozen weights")
+        say_next(["reinstate", "evaluate", self.out], "evaluate it with frozen weights")
 
     @classmethod
     def defaults(cls, experiment: Experiment, arguments: list[str]) -> dict[str, Any]:

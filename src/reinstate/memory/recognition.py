@@ -166,7 +166,7 @@ def measured_reach(world: World, distance: Literal["cosine", "euclidean"] = "cos
 
     As far as exposures of one context do, but no farther than leaves STRANGERS of new contexts with
     a stranger within reach. Distances are those between contexts that agents are trained on; of
-    the world that they are judged in, only the number of contexts counts.
+    the world that they are evaluated in, only the number of contexts counts.
     """
     met = len(np.unique(_sample(world.for_evaluation(), 1)[1]))
     contexts, names = _sample(world, SAMPLED_EPOCHS)

@@ -105,7 +105,7 @@ def as_one_family(documents: Sequence[Results]) -> list[list[CheckRow]]:
 
 
 class Compared(NamedTuple):
-    """A claim that two results judge."""
+    """A claim that two results test."""
 
     experiment: str
     claim: str
@@ -121,7 +121,7 @@ class Compared(NamedTuple):
 
 
 def compare(first: Sequence[Results], second: Sequence[Results]) -> list[Compared]:
-    """Compare verdicts on the claims that both judge, each as one family."""
+    """Compare verdicts on the claims that both test, each as one family."""
     ours, theirs = (_by_claim(documents) for documents in (first, second))
     return [
         Compared(*key, (a["verdict"], b["verdict"]), (a["value"], b["value"]))

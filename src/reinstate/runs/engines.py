@@ -45,7 +45,7 @@ def run_path(job: Job, folder: Path) -> Path:
 
 
 def do_run(job: Job, folder: Path) -> None:
-    """Train a run, from its last checkpoint if there is one, and judge it.
+    """Train a run, from its last checkpoint if there is one, and evaluate it.
 
     What another process is at, or has done, is left as it is.
     """

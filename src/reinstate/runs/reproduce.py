@@ -181,7 +181,7 @@ ROUNDED = ("agents", "baselines")
 
 
 def rounded(value: Any) -> Any:
-    """Round every number to what is worth recording: files are small, and judged as they are."""
+    """Round every number to what is worth recording: files are small, and evaluated as they are."""
     if isinstance(value, dict):
         return {name: rounded(each) for name, each in value.items()}
     if isinstance(value, list):

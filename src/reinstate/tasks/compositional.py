@@ -96,7 +96,7 @@ class CompositionalBandits(World):
     judged_classes: int = 0
     """Classes per epoch of evaluation; 0: as many as num_classes."""
     classes: Classes = "training"
-    """The classes of drawings: agents learn on the first, are judged on the second."""
+    """The classes of drawings: agents learn on the first, are evaluated on the second."""
     trained_on: int = 0
     """Every n-th class of drawings is for training, the others for evaluation; 0: all for both."""
     exchange: float = 0.0
@@ -140,7 +140,7 @@ class CompositionalBandits(World):
 
     @property
     def holds_out(self) -> bool:
-        """Whether agents are judged on classes of drawings that they did not learn on."""
+        """Whether agents are evaluated on classes of drawings that they did not learn on."""
         return self.stimuli == "omniglot" and self.trained_on > 0
 
     @property

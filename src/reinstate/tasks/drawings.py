@@ -100,7 +100,7 @@ class DrawingWorld(RecurringWorld):
     """A world whose contexts are Omniglot classes."""
 
     classes: Classes = "training"
-    """The classes that contexts come from: agents learn on the first, are judged on the second."""
+    """Classes that contexts come from: agents learn on the first, are evaluated on the second."""
     held_out: int = 3
     """Every n-th class is held out for evaluation; 0: training and evaluation use all classes."""
     scale: float = 1.0

@@ -95,7 +95,7 @@ def notes(document: Document) -> Iterator[Markup]:
         if reason := at(document.results, part, "unavailable"):
             yield tag("p", f"No {part}: {reason}.", class_="muted")
     if any("reward" not in agent for agent in document.results["agents"].values()):
-        text = "Not evaluated yet: reinstate evaluate RUN judges a run with frozen weights."
+        text = "Not evaluated yet: reinstate evaluate RUN evaluates a run with frozen weights."
         yield tag("p", text, class_="muted")
 
 
