@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: reproduce paper test test-fast test-lowest test-newest test-interop notebooks notebooks-write check-results tables torture lint format docs clean
+.PHONY: reproduce paper test test-fast test-lowest test-newest test-interop test-wheel notebooks notebooks-write check-results tables torture lint format docs clean
 
 # The paper's experiments at the quick preset; --resume continues an interrupted call.
 reproduce: $(VENV)/.installed
@@ -35,6 +35,10 @@ test-newest: .venv-newest/.installed
 test-interop: $(VENV)/.installed-interop
 	$(BIN)/python -m pytest tests/interop --numprocesses 2 --dist loadfile
 
+# A wheel and an sdist, installed into an environment of their own, without this folder.
+test-wheel:
+	.ci/test-wheel $(PYTHON)
+
 # Every notebook, run from top to bottom; `make notebooks-write` also keeps what it shows.
 notebooks: $(VENV)/.installed-dev
 	PYTHONPATH=docs/_ext $(BIN)/python -m notebooks --check
@@ -46,7 +50,7 @@ notebooks-write: $(VENV)/.installed-dev
 check-results: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest checks
 
-# What is made and kept: tables and numbers in README and pages, of the recorded results.
+# What is made and kept: tables in README and pages, of the recorded results, and the page of commands.
 tables: $(VENV)/.installed
 	PYTHONPATH=docs/_ext $(BIN)/python -m fill_pages
 

@@ -12,6 +12,7 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 VARIABLE = "REINSTATE_REPOSITORY"
+DRAWING = re.compile(r'(?<=<img src=")(?![a-z]+:)')
 LINK = re.compile(r"(!?)\[((?:[^][]|\[[^]]*\])*)\]\((?![a-z]+:|#)([^)]+)\)")
 
 
@@ -36,4 +37,4 @@ def with_address(text: str, address: str, tag: str) -> str:
         inner = LINK.sub(absolute, words)  # a picture that is a link
         return f"{picture}[{inner}]({address.rstrip('/')}/{view}/{tag}/{path})"
 
-    return LINK.sub(absolute, text)
+    return DRAWING.sub(f"{address.rstrip('/')}/raw/{tag}/", LINK.sub(absolute, text))

@@ -22,7 +22,7 @@ import tyro
 
 from cases import Case, Program, case_of, training
 from measuring import made, rates, ratio, take_turns, write_record
-from reinstate import through_time
+from reinstate import recompute
 from reinstate.learner import Learner, a2c_loss
 from reinstate.recompute import play_to_learn
 from reinstate.rollout import start_lanes
@@ -46,7 +46,7 @@ class Options:
 
 
 def main(options: Options) -> None:
-    if not through_time.serves(50, jnp.float32):
+    if not recompute.serves(50, jnp.float32):
         print("there is no kernel here: this needs an NVIDIA GPU and JAX's Triton", file=sys.stderr)
         sys.exit(2)
     cases = [case_of(name, AGENT, "paper") for name in options.experiments]

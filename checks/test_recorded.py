@@ -24,7 +24,6 @@ from reinstate.runs.whole import summarise
 from reinstate.settings import Settings, completed, differences, from_dict, to_dict
 from reinstate_paper import PAPER_EXPERIMENTS
 from reinstate_paper.margins import FAILS
-from words import trained_before
 
 RESULTS = Path(__file__).parents[1] / "results"
 FOLDERS = (".", "replicate")  # the record, and the same on other seeds
@@ -65,7 +64,11 @@ def test_the_summary_is_that_of_the_recorded_results(folder: str) -> None:
 def test_the_whole_paper_takes_less_than_twenty_minutes() -> None:
     """On one H200; what a call before the one that finished had trained counts as well."""
     found = [recorded(f"{name}/results.json") for name in PAPER_EXPERIMENTS]
-    before = sum(trained_before(results) for results in found)
+    before = 0.0
+    for results in found:
+        agents = results["agents"].values()
+        trained = sum(agent["train_steps"] / agent["steps_per_second"] for agent in agents)
+        before += max(0.0, trained - results["seconds"]["train"])
     assert recorded("summary.json")["totals"]["seconds"] + before < 20 * 60
     assert all("H200" in results["device"] for results in found)
 
@@ -227,8 +230,17 @@ def test_recorded_numbers_follow_the_rules_of_this_version(path: Path) -> None:
     task = from_dict(
         experiment.world, completed(experiment.world, results["settings"])["task"], "task"
     )
-    assert_alike(results["optimum"], solved(experiment.name, task))
+    # Of large mazes the record has lower bounds too, which are solved no more.
+    optimum = solved(experiment.name, task)
+    assert_alike(_only(results["optimum"], optimum), optimum)
     assert results["alarms"] == []  # a bug in the task, the agent or the optimum
+
+
+def _only(found: Any, known: Any) -> Any:
+    """Return the numbers that are known by name."""
+    if not isinstance(known, dict):
+        return found
+    return {name: _only(found[name], each) for name, each in known.items()}
 
 
 def summaries_in(value: Any) -> Iterator[Any]:

@@ -17,7 +17,8 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from reinstate import DND, EpisodicLSTMCell, Gates, LSTMState, Retrieval
+from reinstate import DND, EpisodicLSTMCell, Retrieval
+from reinstate.cell import Gates, LSTMState
 
 CUES, CUE_SIZE, LENGTH, SYMBOLS, NOISE, HIDDEN, LANES = 8, 16, 3, 4, 0.3, 32, 16
 DICTIONARY, OPTIMIZER = DND(capacity=2 * CUES, k=3), optax.adam(2e-2)

@@ -1,7 +1,7 @@
 """Cued recall in PyTorch: the task and the network of cued_recall.py, by `reinstate.interop.torch`.
 
 Sequences are shown once, each beside a cue, and later asked for by the cue alone. Lanes are a
-leading dimension. Needs PyTorch: pip install "reinstate[torch]"
+leading dimension. Needs PyTorch: pip install -e ".[torch]" in a clone
 """
 
 import torch

@@ -189,6 +189,6 @@ except reinstate.UserError as error:
 # ```
 #
 # With few choices per person, `fit_choices(file, "hierarchical")` lets participants inform each
-# other; it needs `pip install "reinstate[fit]"` and about a minute. `fit_choices(file, "learned")`
+# other; it needs `pip install -e ".[fit]"` and about a minute. `fit_choices(file, "learned")`
 # replaces the previous episode by values learned over the session.
 # [The how-to page](../how-to/fit-choices.md) has all options.

@@ -1,6 +1,6 @@
-"""Train sb3-contrib's RecurrentPPO on barcode bandits, through Gymnasium.
+"""Train sb3-contrib's RecurrentPPO on barcode bandits, all lanes by one compiled step.
 
-    pip install "reinstate[gym]" sb3-contrib
+    pip install -e ".[gym]" sb3-contrib  (in a clone)
     python examples/recurrent_ppo_sb3.py --out results/adapters/sb3.json
 
 An episode of Gymnasium is one exposure here. RecurrentPPO starts its LSTM at zero in each, and has
@@ -20,18 +20,17 @@ import numpy as np
 import torch
 import tyro
 from sb3_contrib import RecurrentPPO
-from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.vec_env import VecMonitor
 
-import reinstate.interop.gymnasium  # noqa: F401  (registers the ids)
 from reinstate.analysis.verdicts import over_seeds, with_interval
 from reinstate.baselines.bandits import bandit_optimum
 from reinstate.files import write_json
+from reinstate.interop.sb3 import ReinstateVecEnv
 from reinstate.runs.provenance import provenance, repeatable
 from reinstate.tasks.bandits import BarcodeBandits
 
 TASK = BarcodeBandits(num_arms=4, num_contexts=4)
-ID = "reinstate/BarcodeBandits-v0"
 PACKAGES = ("sb3-contrib", "stable-baselines3", "torch", "gymnasium")
 
 
@@ -52,8 +51,9 @@ class Options:
 
 def make_envs(task: BarcodeBandits, seed: int) -> Any:
     """Make environments whose observations show the last action and the last reward."""
-    settings = {**asdict(task), "per": "exposure", "last_step": True}
-    return make_vec_env(ID, n_envs=16, seed=seed, env_kwargs=settings)
+    envs = VecMonitor(ReinstateVecEnv(task, num_envs=16, per="exposure", last_step=True))
+    envs.seed(seed)
+    return envs
 
 
 def train(options: Options, seed: int) -> RecurrentPPO:
@@ -111,7 +111,7 @@ def main(options: Options) -> dict[str, Any]:
         settings = {name: value for name, value in asdict(options).items() if name != "out"}
         versions = {name: version(name) for name in PACKAGES}
         command = repeatable(shlex.join(["python", *sys.argv]))
-        record = {**found, "id": ID, "settings": settings, "command": command}
+        record = {**found, "settings": settings, "command": command}
         write_json(options.out, {**record, **provenance(), "device": "cpu", "packages": versions})
     return found
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from safetensors import safe_open
 
-TIMES = {"date", "seconds", "steps_per_second", "checksum"}
-METRICS = "metrics.jsonl"  # a file, and its copy in checkpoints
+TIMES = {"compile", "date", "id", "seconds", "steps_per_second", "checksum"}
+METRICS = "metrics.jsonl"
 LEFTOVERS = re.compile(r"\.lock|.*\.tmp")
 
 
@@ -71,10 +71,7 @@ def _without_times(value: Any) -> Any:
 def _arrays(path: Path) -> Any:
     with safe_open(path, "numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    rows = arrays.pop(METRICS, None)
-    lines = [] if rows is None else rows.tobytes().splitlines()
-    plain = {name: (str(a.dtype), a.shape, a.tobytes()) for name, a in arrays.items()}
-    return {**plain, METRICS: [_without_times(json.loads(line)) for line in lines]}
+    return {name: (str(a.dtype), a.shape, a.tobytes()) for name, a in arrays.items()}
 
 
 def _page(path: Path) -> Any:

@@ -55,7 +55,6 @@ def install(patch: pytest.MonkeyPatch) -> None:
     programs: dict[Key, Any] = {}
     judged: dict[Key, dict[Any, Any]] = {}
     make, over_mesh, play = Settings.make_learner, devices.over_mesh, Evaluator._play
-    ours, ask, answer = provenance.SOURCE, provenance._git, cache(provenance._git)
 
     def made(self: Settings, agent: str | Maker, rates: Rates | None = None) -> Learner:
         how = AGENTS.find(agent) if isinstance(agent, str) else agent
@@ -85,9 +84,7 @@ def install(patch: pytest.MonkeyPatch) -> None:
     for module in (devices, training):
         patch.setattr(module, "over_mesh", meshed)
     patch.setattr(Evaluator, "_play", played)
-    patch.setattr(
-        provenance, "_git", lambda *words: (answer if ours == provenance.SOURCE else ask)(*words)
-    )
+    patch.setattr(provenance, "commit", cache(provenance.commit))
 
 
 def _named(function: Any) -> Key | None:

@@ -215,7 +215,7 @@ _JAX = SimpleNamespace(
 )
 _PRETRAINING = "reinstate_paper.omniglot.pretraining"
 _ACCURACY = SimpleNamespace(mean=0.5, error=0.1)
-_DRAWINGS = SimpleNamespace(images=np.zeros((4, 4, 28, 28), np.uint8))
+_DRAWINGS = np.zeros((4, 4, 28, 28), np.uint8)
 STAND_INS: dict[str, Any] = {
     "reinstate.registry:entry_points_of_others": lambda: [],
     "reinstate.settings:Settings:make_learner": lambda self, agent: Learner(self, agent),

@@ -1,10 +1,11 @@
 """Open doors: what another package adds works everywhere, and no line of ours changes.
 
-`tests/elsewhere` is a real distribution with entry points, built and unpacked into a temporary
+`examples/outsider` is a real distribution with entry points, built and unpacked into a temporary
 folder.
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,32 +46,40 @@ print(json.dumps(said))
 """
 
 
+def with_packages(folder: Path) -> dict[str, str]:
+    places = filter(None, (str(folder), ENVIRONMENT.get("PYTHONPATH")))
+    return {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join(places)}
+
+
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[Any]]]:
     """What the commands say in a process that has the package, and the folder they ran in."""
     packages, folder = tmp_path_factory.mktemp("packages"), tmp_path_factory.mktemp("work")
-    source = Path(__file__).parent / "elsewhere"
+    source = Path(__file__).parents[1] / "examples" / "outsider"
     (wheel,) = WheelBuilder(str(source)).build(directory=str(folder / "wheels"))
     with ZipFile(wheel) as file:  # all that installing comes to, without scripts
         file.extractall(packages)
+    (points,) = packages.glob("*.dist-info/entry_points.txt")
+    points.write_text(f"{points.read_text()}\n[reinstate.sinks]\nbroken = outsider.nowhere:Sink\n")
     lines = COMMANDS.replace("\\\n", "").strip()
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         input=lines,
         cwd=folder,
-        env={**ENVIRONMENT, "PYTHONPATH": str(packages)},
+        env=with_packages(packages),
         capture_output=True,
         text=True,
         check=True,
     )
-    return folder, json.loads(done.stdout)
+    return folder, [*json.loads(done.stdout), [packages, "", ""]]
 
 
 def test_list_shows_what_the_package_adds(said: tuple[Path, list[list[Any]]]) -> None:
     code, out, _ = said[1][0]
     listed = json.loads(out)
     assert code == 0
-    assert {"guessing", "higher-lower", "barcode-bandits"} <= listed["experiments"].keys()
+    assert {"guessing", "barcode-bandits"} <= listed["experiments"].keys()
+    assert "higher-lower" not in listed["experiments"]  # the world of an experiment: listed once
     assert listed["agents"]["gru"].startswith("A GRU whose retrieved state")
     assert "last-episode" in listed["memories"]
 
@@ -118,7 +127,7 @@ def test_what_cannot_be_loaded_is_one_line_that_names_the_package(
 ) -> None:
     code, out, err = said[1][7]
     assert (code, out) == (2, "") and not (said[0] / "nothing").exists()
-    assert "sink 'broken' of the package elsewhere cannot be loaded" in err.splitlines()[-1]
+    assert "sink 'broken' of the package outsider cannot be loaded" in err.splitlines()[-1]
 
 
 def test_a_run_whose_package_is_gone_says_what_is_missing(
@@ -136,6 +145,25 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     kept = {kind: dict(things) for kind, things in registry._registered.items()}
     monkeypatch.setattr(registry, "_registered", kept)
     return kept["agent"]
+
+
+def test_a_packages_things_are_checked(said: tuple[Path, list[list[Any]]]) -> None:
+    """By a process of its own, as an outsider would."""
+    packages = said[1][-1][0]
+    for package, code in (("outsider", 0), ("outsidre", 2)):
+        words = [sys.executable, "-m", "reinstate.testing", package]
+        done = subprocess.run(words, env=with_packages(packages), capture_output=True, text=True)
+        assert done.returncode == code, done.stdout + done.stderr
+        if code:
+            assert "'outsidre' registers nothing here" in done.stderr
+        else:
+            kept = {line.partition(":")[0] for line in done.stdout.splitlines() if "keeps" in line}
+            assert kept == {
+                "tasks higher-lower",
+                "agents gru",
+                "memories last-episode",
+                "experiments guessing",
+            }
 
 
 def test_register_gives_a_name(names: dict[str, Any]) -> None:

@@ -38,20 +38,14 @@ def test_other_errors_are_not_taken_for_memory(error: Exception) -> None:
     ("line", "message"),
     [
         ("train compositional-bandits --task.scale=-1", "scale must be"),
-        ("train barcode-bandits --learner.learning-rate 1e300", "learning_rate must be at most"),
-        ("train barcode-bandits --set memory.delta=inf", "delta must"),
         ("train barcode-bandits --task.pulls 2147483648", "pulls must be at most 2147483647"),
         ("train barcode-bandits --learner.epochs 9223372036854775808", "epochs must be at most"),
-        ("train barcode-bandits --learner.epochs 2147483647", "lower learner.epochs"),
-        ("train barcode-bandits --seeds 2147483648", "seeds must be at most"),
         ("train barcode-bandits --first-seed 2147483647", "the last seed must lie between"),
         ("train barcode-bandits --learner.lanes 2147483647", "of memory, and there are"),
-        ("train barcode-bandits --set network.hidden-size=100000000", "network.hidden-size"),
         (
             "reproduce barcode-bandits --set evaluation.epochs=2147483647",
-            "lower seeds, evaluation.epochs",
+            "evaluation.epochs",
         ),
-        ("tune barcode-bandits --ranges.learning-rate nan 1", "ranges.learning_rate must be"),
         ("pretrain omniglot --memory.slots 2147483647", "or --memory.slots"),
     ],
 )

@@ -262,9 +262,9 @@ def test_whether_a_kernel_goes_back_is_a_setting(
         return play(*words)
 
     monkeypatch.setattr("reinstate.recompute.play", listen)
-    monkeypatch.setattr("reinstate.through_time._available", lambda: True)
+    monkeypatch.setattr("reinstate.recompute._available", lambda: True)
     one = learner(replace(SETTINGS, fused=fused))
-    monkeypatch.setattr("reinstate.through_time.go_back", go_back)
+    monkeypatch.setattr("reinstate.recompute.go_back", go_back)
     jax.eval_shape(one.train_epoch, jax.eval_shape(one.init, jnp.array(0)))
     assert set(asked) == {fused}
 

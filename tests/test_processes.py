@@ -1,6 +1,5 @@
 import math
 from collections import Counter
-from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -12,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from reinstate.errors import UserError
-from reinstate.processes import Bag, Process, Urn, exposures, make_process
+from reinstate.processes import Bag, Process, Urn, exposures
 
 
 def draw(process: Process, epochs: int) -> np.ndarray:
@@ -166,19 +164,3 @@ def test_a_long_epoch_takes_no_square_of_memory() -> None:
     program = jax.jit(exposures).lower(indices).compile()
     size: Any = program.memory_analysis()
     assert size.temp_size_in_bytes < 3000**2
-
-
-def test_processes_by_name() -> None:
-    assert make_process("bag", 4, 5, alpha=2.0) == Bag(4, 5)
-    assert make_process("urn", 4, 5, alpha=2.0) == Urn(20, 2.0)
-    with pytest.raises(UserError, match="choose bag or urn"):
-        make_process("sack", 4, 5, alpha=2.0)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [partial(Bag, 0, 1), partial(Bag, 1, 0), partial(Urn, 0, 1.0), partial(Urn, 5, math.nan)],
-)
-def test_sizes_must_be_positive_and_alpha_finite(make: Any) -> None:
-    with pytest.raises(UserError, match=r"must be (positive|a finite number)"):
-        make()

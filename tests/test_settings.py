@@ -160,12 +160,6 @@ def test_settings_for_a_maker_of_another_kind() -> None:
     assert RECOGNISING.for_agent(TwoNeighbours()).memory == DND(capacity=6, k=2)
 
 
-def test_learners_have_the_memory_of_their_agent() -> None:
-    roomy = replace(RECOGNISING, memory=DND(capacity=50))
-    assert roomy.make_learner("epl2rl").memory == DND(6)
-    assert roomy.make_learner("epl2rl-recognition").memory == Consolidating(6, 3, reach=0.2)
-
-
 def test_a_memory_that_consolidates_goes_by_its_name() -> None:
     settings = RECOGNISING.for_agent("epl2rl-recognition")
     values = json.loads(json.dumps(to_dict(settings)))

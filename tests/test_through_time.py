@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from reference.through_time import go_back
-from reinstate import through_time
+from reinstate import recompute
 from reinstate.agent import Agent, Network, make_agent
 from reinstate.learner import A2C, a2c_loss
 from reinstate.memory import DND
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("without_gpu")
 WORLD = BarcodeBandits(
     num_arms=3, pulls=3, num_contexts=3, repeats=2, barcode_length=4, trial_input=True
 )
-KERNEL, SERVES = through_time.go_back, through_time.serves  # before they are replaced
+KERNEL, SERVES = recompute.go_back, recompute.serves  # before they are replaced
 NETWORK = Network(hidden_size=6)
 EPOCH = replace(NETWORK, reset="epoch")
 MEMORY = DND(capacity=6)
@@ -36,8 +36,8 @@ SETTINGS = A2C(lanes=2, epochs=1, discount=0.8, value_cost=0.3)
 @pytest.fixture
 def without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let agents retrace, by the equations; the kernel has a test of its own."""
-    monkeypatch.setattr("reinstate.through_time.serves", lambda units, dtype: True)
-    monkeypatch.setattr("reinstate.through_time.go_back", go_back)
+    monkeypatch.setattr("reinstate.recompute.serves", lambda units, dtype: True)
+    monkeypatch.setattr("reinstate.recompute.go_back", go_back)
 
 
 def gradient(agent: Any, world: World = WORLD, **how: Any) -> Any:
@@ -115,7 +115,7 @@ def test_an_agent_with_ways_of_its_own_does_not_retrace(kind: Any) -> None:
 @pytest.mark.parametrize(("units", "gates"), [(20, 5), (5, 4)])
 def test_the_kernel_computes_the_equations(units: int, gates: int) -> None:
     """More sequences than a program has, units that are no power of two, and two seeds."""
-    seeds, steps, rows, width = 2, 3, 40, through_time.width_of(units)
+    seeds, steps, rows, width = 2, 3, 40, recompute.width_of(units)
     keys = iter(jax.random.split(jax.random.key(0), 6))
 
     def draw(*shape: int) -> jax.Array:
@@ -131,9 +131,9 @@ def test_the_kernel_computes_the_equations(units: int, gates: int) -> None:
 
 
 def test_where_the_kernel_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reinstate.through_time.serves", SERVES)
+    monkeypatch.setattr("reinstate.recompute.serves", SERVES)
     assert not SERVES(50, jnp.float32)  # on a CPU
-    monkeypatch.setattr("reinstate.through_time._available", lambda: True)
+    monkeypatch.setattr("reinstate.recompute._available", lambda: True)
     assert SERVES(50, jnp.float32) and not SERVES(65, jnp.float32)
     assert not SERVES(50, jnp.dtype("float64"))
     with jax.default_matmul_precision("highest"):

@@ -41,11 +41,16 @@ def test_jobs_call_what_exists(path: Path) -> None:
             assert re.search(rf"^{line.removeprefix('make ')}:", MAKEFILE, re.MULTILINE), line
 
 
-def test_windows_runs_what_the_quickstart_says() -> None:
+def test_windows_does_what_the_quickstart_says() -> None:
     lines = lines_of(jobs_of(ROOT / ".github/workflows/tests.yml")["windows"])
     assert len(lines) == 6
-    for line in lines:
-        assert line in QUICKSTART
+    for line in (r".venv\Scripts\activate", "reinstate reproduce barcode-bandits"):
+        assert line in lines and line in QUICKSTART
+
+
+def test_the_wheel_is_tried_here_and_there() -> None:
+    assert "make test-wheel" in (ROOT / ".ci/run").read_text(encoding="utf-8")
+    assert "make test-wheel" in lines_of(jobs_of(ROOT / ".github/workflows/tests.yml")["checks"])
 
 
 def test_every_python_is_tested_that_the_package_names() -> None:

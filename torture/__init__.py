@@ -3,7 +3,7 @@
 kills      kills, full disks and several writers at every file operation and at random moments
 fuzz       damaged and hostile files, for everything that reads one
 sweeps     a sweep of many runs, killed again and again: each is done, and done once
-long_runs  thousands of epochs: memory, file handles, time left
+long_runs  thousands of epochs: memory and file handles
 mistakes   deliberate mistakes in the code itself: do the tests notice? (not in `make torture`)
 
 None of it is part of the tests, which do a minute's worth of the same. Each is a command of its

@@ -250,7 +250,7 @@ def aftermath(name: str, first: Ended) -> dict[str, str]:
 def uncivil(ended: Ended) -> str:
     """Say what a process did other than succeed, say in one line why not, or die of a signal."""
     traced = "Traceback" in IGNORED.sub("", ended.said)
-    return ended.said[-2000:] if traced or ended.status not in (0, 2, 130, -2, -9, -15) else ""
+    return ended.said[-2000:] if traced or ended.status not in (0, 2, 130, 143, -2, -9, -15) else ""
 
 
 def counted(

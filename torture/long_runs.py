@@ -2,9 +2,9 @@
 
     PYTHONPATH=tests python -m torture.long_runs --epochs 10000 [--record FILE]
 
-Measured on the way: the host's memory, arrays on devices, open files, the size of the folder, and
-what was said to be left. After a warm-up, arrays and files must not grow at all. Memory may grow by
-what a run has to remember, its metrics; a folder by its metrics, on which it appends.
+Measured on the way: the host's memory, arrays on devices, open files and the size of the folder.
+After a warm-up, arrays and files must not grow at all. Memory may grow by what a run has to
+remember, its metrics; a folder by its metrics, on which it appends.
 """
 
 import argparse
@@ -32,8 +32,6 @@ SAMPLES = 200
 WARM_UP = 0.3  # the share of a run that does not count
 SPARE = 16e6  # bytes that memory may grow by, whatever the epochs: what allocators hold back
 AN_EPOCH = 2_000  # bytes that memory may grow by with each: a row of metrics of two seeds
-LEFT_AT = (0.1, 0.25, 0.5, 0.75)  # shares of a run after which the time left is compared
-HONEST = 0.5  # how far the time left may be off, as a share of the truth, on a machine with others
 
 
 class Sample(NamedTuple):
@@ -62,25 +60,20 @@ def trained(folder: Path, epochs: int, track: tuple[str, ...]) -> dict[str, Any]
     settings = replace(TINY, learner=replace(TINY.learner, epochs=epochs))
     run = new_run(folder / "run", settings=settings)
     samples: list[Sample] = []
-    left: dict[int, tuple[float, float]] = {}  # epoch → when, and what was said to be left
     update = Bar.update
 
     def watched(bar: Any, done: int, news: str) -> None:
         update(bar, done, news)
-        if done in {round(share * epochs) for share in LEFT_AT}:
-            left[done] = time.monotonic(), bar.pace * (bar.total - done)
         if done % max(1, epochs // SAMPLES) == 0:
             samples.append(sample(done, run.path))
 
     with patch.object(Bar, "update", watched):
         train("epl2rl", settings, run, SILENT, 25, track)
-    ended = time.monotonic()
-    errors = {n: round(said / (ended - when) - 1, 3) for n, (when, said) in left.items()}
     name = " ".join(["train", *(f"--track {each}" for each in track)])
-    return {"run": name, "steps": epochs, "time_left_errors": errors, **compared(samples, errors)}
+    return {"run": name, "steps": epochs, **compared(samples)}
 
 
-def compared(samples: list[Sample], errors: dict[int, float]) -> dict[str, Any]:
+def compared(samples: list[Sample]) -> dict[str, Any]:
     """Compare what was in use after the warm-up with the end."""
     warm = samples[round(WARM_UP * len(samples)) :]
     part = max(1, len(warm) // 5)
@@ -93,7 +86,6 @@ def compared(samples: list[Sample], errors: dict[int, float]) -> dict[str, Any]:
         "arrays grow": max(s.array_bytes for s in last) > max(s.array_bytes for s in first),
         "files stay open": max(s.files for s in last) > max(s.files for s in first),
         "the folder grows": _median(last, "folder") > 1.02 * _median(first, "folder") + 1000,
-        "the time left was wrong": any(abs(error) > HONEST for error in errors.values()),
     }
     return {
         "grown_bytes": grown,

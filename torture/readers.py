@@ -69,7 +69,7 @@ def install() -> None:
         find_experiment(name)  # before other packages' are out of sight
     stubbed.install(put)
     watch: Any = importlib.import_module("reinstate.cli.watch")
-    watch.Watch._episodes = lambda *what: []
+    watch.watching.exposures_of = lambda *what: []
     watch.Watch.show = lambda *what: None
     Learner.agent = lambda *what: None  # type: ignore[method-assign]
 

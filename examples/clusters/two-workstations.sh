@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Two workstations over SSH, which share a folder (NFS, say) with a clone and its .venv in it.
 #   ./two-workstations.sh sweep     # many runs: each takes what the other has not begun
-#   ./two-workstations.sh train     # one run, its lanes on both
+#   ./two-workstations.sh train     # one run, its seeds on both
 # Given again, both commands go on where they stopped. Ctrl-C stops both machines.
 set -euo pipefail
 

@@ -12,33 +12,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reinstate.agent import Maker, Network
-    from reinstate.cell import EpisodicLSTMCell, Gates, LSTMState
+    from reinstate.cell import EpisodicLSTMCell
+    from reinstate.choices.model import simulate
     from reinstate.errors import UserError
-    from reinstate.evaluation import Evaluation
+    from reinstate.evaluation import Evaluation, evaluate
     from reinstate.learner import A2C
-    from reinstate.memory import DND, Memory, Retrieval
+    from reinstate.memory import DND, Consolidating, Memory, Retrieval
     from reinstate.player import Decision, Inputs, Player
-    from reinstate.processes import Bag, Urn
     from reinstate.registry import register
     from reinstate.runs.choice_fits import fit_choices
     from reinstate.runs.experiment import Experiment
     from reinstate.runs.notebook import RecordedResults, TrainedAgent, load, train
     from reinstate.settings import Settings
+    from reinstate.tasks.base import World
 
 _HOMES = {
     "agent": ("Maker", "Network"),
-    "cell": ("EpisodicLSTMCell", "Gates", "LSTMState"),
+    "cell": ("EpisodicLSTMCell",),
+    "choices.model": ("simulate",),
     "errors": ("UserError",),
-    "evaluation": ("Evaluation",),
-    "runs.experiment": ("Experiment",),
+    "evaluation": ("Evaluation", "evaluate"),
     "learner": ("A2C",),
-    "memory": ("DND", "Memory", "Retrieval"),
+    "memory": ("DND", "Consolidating", "Memory", "Retrieval"),
     "player": ("Decision", "Inputs", "Player"),
-    "processes": ("Bag", "Urn"),
     "registry": ("register",),
     "runs.choice_fits": ("fit_choices",),
+    "runs.experiment": ("Experiment",),
     "runs.notebook": ("RecordedResults", "TrainedAgent", "load", "train"),
     "settings": ("Settings",),
+    "tasks.base": ("World",),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 

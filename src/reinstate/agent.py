@@ -5,7 +5,7 @@ it is made (`Maker`), so a GRU, an S5 or a transformer is as welcome as the pape
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import equinox as eqx
@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from reinstate import through_time
+from reinstate import recompute
 from reinstate.cell import EpisodicLSTMCell, LSTMState
 from reinstate.errors import UserError, require_choices, require_positive
 from reinstate.memory import Memory
@@ -84,7 +84,9 @@ class Wiring(Maker):
     compressed_to: int = 0
     """As inputs: a linear layer makes this many of the retrieved state; 0 gives it as it is."""
     recognises: bool = False
-    """Whether it judges what comes back, as `Network.recognition` says."""
+    """Whether it weighs what comes back, as `Network.recognition` says."""
+    hidden_size: int = 0
+    """Width of its LSTM; 0: the network's."""
 
     def __post_init__(self) -> None:
         require_choices(self)
@@ -105,6 +107,8 @@ class Wiring(Maker):
 
     def __call__(self, world: World, network: Network, *, key: Array) -> "Agent":
         """Make an agent."""
+        if self.hidden_size:
+            network = replace(network, hidden_size=self.hidden_size)
         return Agent(world, self, network, key=key)
 
 
@@ -236,7 +240,7 @@ class Agent(Player):
         """
         usual = type(self).__call__ is Agent.__call__ and type(self).read is Agent.read
         usual = usual and type(self.cell) is EpisodicLSTMCell and self.recognizer is None
-        serves = usual and through_time.serves(self.cell.hidden_size, self.cell.weight.dtype)
+        serves = usual and recompute.serves(self.cell.hidden_size, self.cell.weight.dtype)
         return self._again if serves else None
 
     def _again(
@@ -245,7 +249,7 @@ class Agent(Player):
         # The kernel wants time to lead.
         steps = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), (inputs, recalled, kept))
         x, c_ep = jax.vmap(jax.vmap(self._entering))(*steps[:2])
-        h = through_time.outputs(self.cell, x, c_ep, start, steps[2])
+        h = recompute.outputs(self.cell, x, c_ep, start, steps[2])
         out = jnp.swapaxes(jax.vmap(jax.vmap(self.head))(h), 0, 1)
         return out[..., :-1], out[..., -1]
 

@@ -1,6 +1,7 @@
 """Errors that a user can mend: the command prints them as one line and exits with status 2."""
 
 import difflib
+import signal
 import unicodedata
 from collections.abc import Iterable
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -18,6 +19,14 @@ UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 class UserError(Exception):
     """A setting, file or name that cannot work; its message names the fix."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Work was interrupted by a signal: with a message, after saving what was done."""
+
+    def __init__(self, message: str = "", number: int = signal.SIGINT) -> None:
+        super().__init__(message)
+        self.number = number
 
 
 class Damaged(UserError):
@@ -93,11 +102,12 @@ def require_choices(settings: Any) -> None:
             raise UserError(f"unknown {name} {value!r}: choose {known}")
 
 
-def nearest(kind: str, name: str, known: Iterable[str]) -> str:
+def nearest(kind: str, name: str, known: Iterable[str], meant: str | None = None) -> str:
     """Return a message for an unknown name that suggests the one probably meant."""
     known = list(known)
     shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
-    close = [each for each in known if each.startswith(shown.lower())]  # gru → gru-epoch
+    close = [meant] if meant else []
+    close = close or [each for each in known if each.startswith(shown.lower())]  # gru → gru-epoch
     close = close or difflib.get_close_matches(shown.lower(), known, n=1, cutoff=0.6)
     all_known = ", ".join(known) if len(known) <= MOST_NAMES else "see `reinstate list`"
     hint = f"did you mean {close[0]}?" if close else f"known: {all_known}"

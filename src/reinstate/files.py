@@ -301,16 +301,9 @@ def sweep(folder: Path) -> None:
     """Remove what a killed process of ours was writing in a folder that is held now."""
     inner = (folder / name for name in INNER)
     for each in (folder, *(path for path in inner if not path.is_symlink())):
-        for left in _leftovers(each):
-            with suppress(OSError):  # what cannot be removed does no harm
+        with suppress(OSError):  # what cannot be read or removed does no harm
+            for left in [path for path in each.iterdir() if LEFTOVER.fullmatch(path.name)]:
                 left.unlink()
-
-
-def _leftovers(folder: Path) -> list[Path]:
-    """List what has the name of a temporary file of ours."""
-    with suppress(OSError):
-        return [path for path in folder.iterdir() if LEFTOVER.fullmatch(path.name)]
-    return []
 
 
 @contextmanager

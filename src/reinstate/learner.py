@@ -7,7 +7,7 @@ lane; stored cell states carry no gradient.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -70,6 +70,8 @@ class A2C:
     """Weight of the policy's entropy at the start."""
     entropy_cost_end: float = 0.0
     """Weight of the entropy at the end; linear in between."""
+    optimizer: Literal["adam", "rmsprop"] = "adam"
+    """How gradients become updates; the paper does not say."""
     max_grad_norm: float = 1.0
     """Gradients are clipped to this global norm."""
     recall_from: float = 0.0
@@ -179,7 +181,10 @@ class Learner:
 
         s, r = self.settings, self.rates
         rate = optax.linear_schedule(r.learning_rate, r.learning_rate_end, self.num_updates)
-        return optax.chain(optax.clip_by_global_norm(s.max_grad_norm), optax.adam(rate))
+        # RMSProp's decay and ε are those usual of A3C, which Wang et al. (2018) trained with.
+        rmsprop = optax.rmsprop(rate, decay=0.99, eps=1e-5)
+        steps = optax.adam(rate) if s.optimizer == "adam" else rmsprop
+        return optax.chain(optax.clip_by_global_norm(s.max_grad_norm), steps)
 
     @property
     def steps_per_epoch(self) -> int:

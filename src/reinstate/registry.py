@@ -9,17 +9,18 @@ or, in another package's pyproject.toml, an entry point that is loaded once some
     [project.entry-points."reinstate.agents"]
     gru = "their_package:make_gru"
 
-Kinds are agent, memory, task, experiment and sink; each has a group of entry points.
+Kinds are agent, memory, task, experiment, sink and study; each has a group of entry points.
 
 Names become options of the command and folders on disk, so they are held to a few characters. What
 another package brings under any other name is not looked at.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from reinstate.errors import UserError, nearest, one_line
 
@@ -29,6 +30,7 @@ GROUPS = {
     "task": "reinstate.tasks",
     "experiment": "reinstate.experiments",
     "sink": "reinstate.sinks",
+    "study": "reinstate.studies",
 }
 
 NAME = re.compile(r"[^\W_](?:[\w.+-]{0,62}[\w+])?")  # a letter or digit first, and no dot last
@@ -37,11 +39,8 @@ LONGEST = 200  # characters of what somebody else's module says in a message
 T = TypeVar("T")
 
 
-class Later(NamedTuple):
-    """Where a thing is found by its name, once somebody asks for it."""
-
-    module: str
-    of: str  # a mapping there
+class Later(partial[Any]):
+    """A call of what is imported then; a registry makes it once somebody asks for the thing."""
 
 
 _registered: dict[str, dict[str, Any]] = {kind: {} for kind in GROUPS}
@@ -60,14 +59,14 @@ def register(kind: str, name: str, thing: Any) -> None:
         raise UserError(f"there is another {kind} {name!r} already: choose another name")
 
 
-def later(where: str) -> Callable[..., Any]:
-    """Return the function at `module:name`, to be imported once it is called."""
+def later(where: str, *args: Any, **kwargs: Any) -> Later:
+    """Return the function at `module:name`, with these arguments, to be imported once called."""
+    return Later(_call, where, *args, **kwargs)
 
-    def function(*args: Any, **kwargs: Any) -> Any:
-        module, _, name = where.partition(":")
-        return getattr(import_module(module), name)(*args, **kwargs)
 
-    return function
+def _call(where: str, *args: Any, **kwargs: Any) -> Any:
+    module, _, name = where.partition(":")
+    return getattr(import_module(module), name)(*args, **kwargs)
 
 
 def entry_points_of_others() -> list[EntryPoint]:
@@ -90,7 +89,7 @@ class Registry(Mapping[str, T], Generic[T]):
             _registered[self.kind][name] = self._load(self._entry_points()[name])
         known = _registered[self.kind]
         if isinstance(found := known[name], Later):
-            known[name] = getattr(import_module(found.module), found.of)[name]
+            known[name] = found()
         thing: T = known[name]
         return thing
 

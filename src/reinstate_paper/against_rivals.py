@@ -8,7 +8,7 @@ other worlds than the one trained in.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import gcd
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +26,6 @@ from reinstate.rivals.base import RivalMaker, num_weights
 from reinstate.rollout import start_epoch
 from reinstate.runs.experiment import (
     LEARNER,
-    STANDARD_CHARTS,
     Experiment,
     Values,
     at_exposures,
@@ -149,7 +148,10 @@ BANDITS = Experiment(
         "chance": "chance",
     },
     columns=at_exposures("reward", "by_exposure", "reward"),
-    charts={**STANDARD_CHARTS, "elsewhere": later("reinstate_paper.against_rivals:elsewhere")},
+    charts={
+        "rewards": later("reinstate_paper.figures:rewards"),
+        "elsewhere": later("reinstate_paper.against_rivals:elsewhere"),
+    },
 )
 PERMUTATION = replace(
     BANDITS,
@@ -169,7 +171,7 @@ MAZE = replace(
     world=WaterMaze,
     presets=presets(QUICK_MAZE, replace(cast(Settings[Any, DND], PAPER), task=WaterMaze())),
     elsewhere=other_mazes,
-    optimum=solved(later("reinstate.baselines.distinct_goals:maze_optimum"), other_mazes),
+    optimum=solved(later("reinstate.baselines.water_maze:maze_optimum"), other_mazes),
     lines={
         "own context remembered": "mean_over_exposures",
         "no memory": "without_memory",
@@ -179,66 +181,25 @@ MAZE = replace(
 
 
 AS_TRAINED = "as trained"
-SHARE = 0.9  # of the ceiling
 NOTE = (
     "(reward − best without memory) / (best with memory of the own context − best without): 0 is no"
     " better than no memory, 1 is perfect. Weights are frozen; bars are 95% intervals over seeds."
 )
 
 
-class Row(NamedTuple):
-    """An agent in a contest."""
-
-    task: str
-    agent: str
-    trials: int | None  # settings that were tried, where that is known
-    learner: Mapping[str, Any]  # its settings of training
-    weights: int
-    state_bytes: int
-    reward: Any  # an OverSeeds, per episode
-    of_ceiling: float | None  # its mean as a share of what a memory of the own context can earn
-    exposures: list[float]  # reward per episode at each
-    steps: int  # of training, per seed
-    learned_at: list[int | None]  # steps to 90% of that, for each seed; None: never
-    seconds: float  # of training one seed
-
-
-def rows(results: Mapping[str, Any]) -> list[Row]:
+def rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of a contest, in the order of its agents."""
     world = find_experiment(results["experiment"]).world
-    settings, best = recorded_settings(world, results["settings"]), ceiling(results["optimum"])
-    task, agents = task_of(results), results["agents"].items()
-    return [_row(task, name, agent, settings, best) for name, agent in agents]
-
-
-def task_of(results: Mapping[str, Any]) -> str:
-    """Say in words what the task of a contest is."""
-    task = results["settings"]["task"]
-    contexts = f"{task['num_contexts']} contexts"
-    if "height" in task:
-        return f"Water maze: {task['height']} × {task['width']} cells, {contexts}"
-    shared = ", each arm good once" if task["mapping"] == "permutation" else ""
-    return f"Barcode bandits: {task['num_arms']} arms, {contexts}{shared}"
-
-
-def _row(
-    task: str, name: str, agent: Mapping[str, Any], settings: Settings, best: float | None
-) -> Row:
-    seeds = len(agent["seeds"])
-    return Row(
-        task,
-        name,
-        agent.get("trials"),
-        agent.get("learner") or vars(settings.learner),
-        num_weights(AGENTS.find(name), settings.task, settings.network),
-        state_bytes(name, settings),
-        agent["reward"],
-        agent["reward"]["mean"] / best if best else None,
-        agent["by_exposure"]["reward"]["mean"],
-        agent["train_steps"] // seeds,
-        learned_at(agent["curve"], best),
-        agent["train_steps"] / agent["steps_per_second"] / seeds,
-    )
+    settings = recorded_settings(world, results["settings"])
+    return [
+        {
+            "agent": name,
+            "weights": num_weights(AGENTS.find(name), settings.task, settings.network),
+            "state_bytes": state_bytes(name, settings),
+            "reward": agent["reward"],
+        }
+        for name, agent in results["agents"].items()
+    ]
 
 
 def state_bytes(agent: str, settings: Settings) -> int:
@@ -264,17 +225,6 @@ def ceiling(optimum: Mapping[str, Any]) -> float | None:
         if name in optimum:
             return float(optimum[name])
     return None
-
-
-def learned_at(curve: Mapping[str, Any], best: float | None) -> list[int | None]:
-    """Return after how many steps of its own each seed first earned 90% of the ceiling."""
-    per_seed = curve["reward"]["per_seed"]  # (seeds, points)
-    steps = [step // len(per_seed) for step in curve["steps"]]
-    aim = float("inf") if best is None else SHARE * best
-    return [
-        next((step for step, reward in zip(steps, rewards, strict=True) if reward >= aim), None)
-        for rewards in per_seed
-    ]
 
 
 def _worlds(results: Mapping[str, Any]) -> dict[str, tuple[Mapping[str, Any], dict[str, Any]]]:

@@ -50,7 +50,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
         return []
     said = "epL2RL widely outperforms L2RL and L2RL+Context (Fig. 3a)"
     found = claims.beats(agents, ("l2rl", "l2rl-context"), optimum, said, WIDELY)
-    found += claims.memory_as_input(agents, optimum)
+    found += claims.memory_as_input(agents, optimum, claims.BY_SIZE)
     if {"l2rl", "l2rl-context"} <= agents.keys():
         found.append(claims.no_better(agents, "l2rl-context", "l2rl", optimum))
     if "epl2rl" in agents:

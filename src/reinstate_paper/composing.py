@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reinstate.figures.chart import Chart, Trajectories
-from reinstate.figures.labels import Name, names_of, place_names
+from reinstate.figures.labels import Name, names_of
 from reinstate.figures.mazes import draw_way, key_handles
-from reinstate.figures.mpl import draw_chart, marker_style, spelled
-from reinstate.figures.style import LIGHT, PANEL_LETTER, PAPER, TEXT_CONTRAST, readable
+from reinstate.figures.mpl import APART, draw_chart, marker_style, name_lines, text_colour
+from reinstate.figures.style import LIGHT, PANEL_LETTER, PAPER, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +27,6 @@ BETWEEN = 0.14  # two charts of one panel, which share their y-axis
 MAZES = 0.08  # between mazes
 OUTCOME = 0.2  # below a maze
 KEY = 0.22  # of a key to all mazes, below them
-APART = 0.07  # between a line's end and its name, in inches
-MOVED = 0.03  # a name that is moved further than this, in inches, is tied to its line
 POINTS = 72  # to the inch
 LETTER_ROOM = 0.15  # between a panel's letter and its title
 
@@ -57,14 +55,7 @@ def compose(panels: Sequence[Panel], width: str) -> "Figure":
 
     with own_style(**{"xtick.major.size": 2.0, "ytick.major.size": 2.0, "axes.labelpad": 2.0,
                       "xtick.major.pad": 2.0, "ytick.major.pad": 2.0}):  # fmt: skip
-        return _compose([_spelled(panel) for panel in panels], width)
-
-
-def _spelled(panel: Panel) -> Panel:
-    from reinstate.figures.canvas import as_text
-
-    charts = [spelled(chart) for chart in panel.charts]
-    return panel._replace(title=as_text(panel.title), charts=charts)
+        return _compose(panels, width)
 
 
 def _compose(panels: Sequence[Panel], width: str) -> "Figure":
@@ -118,7 +109,7 @@ def _rooms(rows: Sequence[Sequence[Panel]]) -> dict[tuple[int, int], float]:
     rooms: dict[tuple[int, int], float] = {}
     for row in rows:
         for place, panel in enumerate(row):
-            names = names_of(panel.charts[-1]) if panel.charts else []
+            names = names_of(panel.charts[-1], PAPER.name) if panel.charts else []
             here = (len(row), place)
             rooms[here] = max(rooms.get(here, 0.0), _room_for(names) + RIGHT)
     return rooms
@@ -187,44 +178,28 @@ def _draw_names(axes: "Axes", chart: Chart, size: tuple[float, float]) -> None:
     if chart.paired:
         _name_slopes(axes, chart)
     elif chart.joined:
-        _name_lines(axes, chart, size)
+        name_lines(axes, chart, size, PAPER)
     else:
         _list_names(axes, chart, size)
-
-
-def _name_lines(axes: "Axes", chart: Chart, size: tuple[float, float]) -> None:
-    width, height = size
-    for name, wanted, place in place_names(chart, names_of(chart), height, PAPER.line):
-        colour = _colour(name)
-        text: Any = {"fontsize": PAPER.note, "color": colour, "va": "center"}
-        text["xytext"] = 1 + APART / width, place / height
-        if abs(wanted - place) > MOVED:
-            line = {"arrowstyle": "-", "linewidth": PAPER.frame, "color": colour}
-            text["arrowprops"] = {**line, "shrinkA": 0, "shrinkB": 1, "relpos": (0, 0.5)}
-        axes.annotate(name.text, (name.x, name.y), textcoords="axes fraction", **text)
-
-
-def _colour(name: Name) -> str:
-    return readable(name.series.colour, LIGHT, TEXT_CONTRAST)
 
 
 def _list_names(axes: "Axes", chart: Chart, size: tuple[float, float]) -> None:
     """Write names of points below each other, beside their markers: no line ends there."""
     width, height = size
-    for place, name in enumerate(names_of(chart)):
+    for place, name in enumerate(names_of(chart, PAPER.name)):
         x, y = 1 + APART / width, 1 - (place + 0.5) * 1.2 * PAPER.line / height
         style = marker_style(chart, name.series, PAPER)
         colour = readable(name.series.colour, LIGHT)
         axes.plot([x - 0.5 * APART / width], [y], transform=axes.transAxes, clip_on=False,
                   color=colour, linestyle="none", **style)  # fmt: skip
-        text: Any = {"fontsize": PAPER.note, "color": _colour(name), "va": "center"}
+        text: Any = {"fontsize": PAPER.note, "color": text_colour(name.series), "va": "center"}
         axes.annotate(name.text, (x, y), xycoords="axes fraction", **text)
 
 
 def _name_slopes(axes: "Axes", chart: Chart) -> None:
     """Write each name above the middle of its slope."""
     for series in chart.series:
-        colour = readable(series.colour, LIGHT, TEXT_CONTRAST)
+        colour = text_colour(series)
         text: Any = {"fontsize": PAPER.note, "color": colour, "ha": "center", "va": "bottom"}
         middle = sum(series.x) / len(series.x)
         axes.annotate(series.name, (middle, 1), xycoords=("data", "axes fraction"), **text)

@@ -128,7 +128,7 @@ COMPOSITIONAL_BANDITS = Experiment(
     world=CompositionalBandits,
     agents=("epl2rl", "l2rl-context", "epl2rl-input"),
     presets={"quick": QUICK, "paper": PAPER},
-    optimum=later("reinstate.baselines.pooling:compositional_optimum"),
+    optimum=later("reinstate.baselines.epoch_memory:compositional_optimum"),
     lines={
         "best with memory (a bound)": "with_memory",
         "best without episodic memory": "without_memory",

@@ -50,7 +50,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
         found += _recall(agents["epl2rl"]["by_exposure"]["regret"], rivals, optimum)
     if "l2rl" in agents:
         found += _without_recall(agents["l2rl"]["by_exposure"]["regret"], rivals, optimum)
-    found += claims.memory_as_input(agents, optimum)
+    found += claims.memory_as_input(agents, optimum, claims.BY_SIZE)
     if "epl2rl" in agents:
         found.append(claims.exceeds(agents, "epl2rl", optimum))
         found += _finds_the_class(agents["epl2rl"])

@@ -42,7 +42,7 @@ class Pretrain(Worded, Verb):
     out: Path
     """Folder for everything that is written."""
     images: Annotated[Path | None, shown("DIR", "$REINSTATE_OMNIGLOT or cache")] = None
-    """Where Omniglot's archives or folders are."""
+    """Where Omniglot's archives are."""
     download: Flag = False
     """Fetch the archives that are not there yet, to the same folder."""
     resume: Flag = False
@@ -56,7 +56,7 @@ class Pretrain(Worded, Verb):
         if self.download:
             download(self.images, reporter)
         background, evaluation = (
-            load_drawings(split, self.images, reporter=reporter).images
+            load_drawings(split, self.images, reporter=reporter)
             for split in ("background", "evaluation")
         )
         drawn = Drawn(background, evaluation, load_one_shot_runs(self.images))

@@ -50,15 +50,18 @@ def scores(world: EpisodicTwoStep, record: Record) -> Scores:
     from reinstate.analysis.exposures import rewards_over_seeds
     from reinstate.analysis.gates import gate_scores
     from reinstate.choices.fits import fit_choices
+    from reinstate_paper.coding import by_coding
 
     reward = np.asarray(record.reward).sum(axis=-1)  # (seeds, epochs, episodes)
-    fitted: Any = fit_choices(from_record(record))
+    choices = from_record(record)
+    fitted: Any = fit_choices(choices)
     del fitted["rows"]  # the weights of every seed are in the group too
     scores: Scores = {
         "reward": rewards_over_seeds(reward),
         "uncued": rewards_over_seeds(reward[:, :, : world.uncued]),
         "choices": fitted,
         "gates": cast(GateScores, gate_scores(record)),
+        "codings": by_coding(choices),
     }
     if world.cued:
         scores["cued"] = rewards_over_seeds(reward[:, :, world.uncued :])
@@ -66,9 +69,9 @@ def scores(world: EpisodicTwoStep, record: Record) -> Scores:
 
 
 def columns(agent: AgentResults) -> dict[str, float]:
-    from reinstate.figures.numbers import at, finite
+    from reinstate.figures.chart import at
 
-    means = {part: finite(at(agent, part, "mean")) for part in ("uncued", "cued")}
+    means = {part: at(agent, part, "mean") for part in ("uncued", "cued")}
     return {part: mean for part, mean in means.items() if mean is not None}
 
 

@@ -60,7 +60,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
         said = "significantly more than the best without memory of past episodes (Fig. 5a)"
         found.append(claims.exceeds(agents, "epl2rl", optimum, paper=said))
         found += [_explores(agents["epl2rl"], optimum), *_recalls(agents["epl2rl"], optimum)]
-    found += claims.memory_as_input(agents, optimum)
+    found += claims.memory_as_input(agents, optimum, claims.BY_SIZE)
     found += claims.recognition(agents, optimum)
     return claims.of_section("4.4", found)
 
@@ -104,7 +104,7 @@ WATER_MAZE = Experiment(
     world=WaterMaze,
     agents=("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"),
     presets={"quick": QUICK, "paper": PAPER},
-    optimum=later("reinstate.baselines.distinct_goals:maze_optimum"),
+    optimum=later("reinstate.baselines.water_maze:maze_optimum"),
     lines={
         "best with memory (a bound)": "with_memory",
         "best without episodic memory": "without_memory",

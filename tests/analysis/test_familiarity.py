@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from reinstate.analysis.exposures import FALSE_ALARMS, area, elimination, familiarity, hit_rates
-from reinstate.analysis.results import Scores
 from reinstate.evaluation import Record
-from reinstate.files import check
-from reinstate.tasks.bandits import BanditTrace, BarcodeBandits
-from reinstate_paper.barcode_bandits import scores as scored
+from reinstate.tasks.bandits import BanditTrace
 
 EXPOSURE = [[[0, 0, 1, 0, 2, 1]], [[0, 1, 0, 0, 2, 1]]]  # (seeds, epochs, episodes)
 # An empty memory first. Seed 0: new .6 and .9, known .5, .1 and .6. Seed 1: new .4 and .4.
@@ -149,11 +146,3 @@ def test_a_world_without_arms_and_an_agent_without_memory() -> None:
         "taken_next",
         "cannot_tell",
     }
-
-
-def test_results_hold_them() -> None:
-    world = BarcodeBandits(num_arms=3, num_contexts=3)
-    scores: Any = scored(world, a_record())
-    assert scores["elimination"] == elimination(a_record(), 3)
-    scores["familiarity"] = familiarity(a_record())
-    assert check(Scores, scores, "x") == scores  # type: ignore[arg-type]

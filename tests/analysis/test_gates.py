@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from reinstate.analysis.gates import gate_scores, usefulness
+from reinstate.analysis.gates import gate_scores
 from reinstate.evaluation import Record
 from reinstate.tasks.two_step import TwoStepTrace
 
@@ -70,22 +70,6 @@ def test_gates_by_stage_and_block() -> None:
     assert found["first_cued"] == 2
 
 
-def test_usefulness_is_what_the_cued_episode_s_advice_earns_more_than_the_previous_one_s() -> None:
-    # Seed 0, third episode: the cued one was rewarded in state 0 and says 0, worth .82; the one
-    # before was rewarded in state 1 and says 1, worth .26. Fourth: 1 by the cue, .74; the one
-    # before went unrewarded in state 1 and says 0, .26. Seed 1: 0 by the cue, .2, not 1, .8; then
-    # both say 1.
-    found = usefulness(a_record())
-    assert found.shape == (2, 1, 4)
-    np.testing.assert_allclose(found[:, 0], [[0, 0, 0.56, 0.48], [0, 0, -0.6, 0]], atol=1e-12)
-
-
-def test_the_gate_and_what_recall_is_worth() -> None:
-    # Gates (.6, .8) and usefulness (.56, .48) fall against each other; (.4, .6), (−.6, 0) do not.
-    correlations = gate_scores(a_record())["correlation_with_usefulness"]
-    np.testing.assert_allclose(correlations["per_seed"], [-1, 1])
-
-
 MIXED = [[0, 0, 0, 0], [0, 0, 1, 0]]  # each seed chooses rightly, then wrongly
 
 
@@ -102,7 +86,7 @@ def test_the_gate_at_right_and_at_wrong_choices_of_each_seed() -> None:
 
 def test_a_seed_that_always_chooses_rightly_cannot_be_compared() -> None:
     found = gate_scores(a_record())  # the first does, the second never does
-    assert not {"correct", "wrong"} & set(found) and "correlation_with_usefulness" in found
+    assert not {"correct", "wrong"} & set(found)
 
 
 def test_where_both_actions_are_worth_the_same_none_is_wrong() -> None:
@@ -115,7 +99,6 @@ def test_where_both_actions_are_worth_the_same_none_is_wrong() -> None:
 def test_a_gate_that_stays_shut() -> None:
     found = gate_scores(a_record(gate=0.0, action=MIXED))
     assert found["correct"]["per_seed"] == found["wrong"]["per_seed"] == [0.0, 0.0]
-    assert found["correlation_with_usefulness"]["per_seed"] == [0.0, 0.0]
     assert found["cued"]["mean"] == [0, 0, 0]
 
 
@@ -127,4 +110,3 @@ def test_the_classic_task_has_no_cued_episodes() -> None:
     found = gate_scores(a_record(cue=np.full((2, 4), -1)))
     assert set(found) == {"stages", "over_epoch", "over_epoch_ci95", "uncued"}
     np.testing.assert_allclose(found["uncued"]["mean"], [0.4, 0.35, 0.175])
-    assert not usefulness(a_record(cue=np.full((2, 4), -1))).any()

@@ -15,7 +15,6 @@ from reinstate.analysis.verdicts import (
     exact_rate,
     over_seeds,
     student,
-    with_interval,
     without_nan,
 )
 
@@ -82,11 +81,6 @@ def test_what_is_not_known_stays_unknown() -> None:
         "a": [1.0, None, [None]],
         "b": "c",
     }
-
-
-def test_in_words() -> None:
-    assert with_interval(over_seeds([1, 2, 6])) == "3.00 [-3.57, 9.57]"
-    assert with_interval(over_seeds([1.0]), ".1f") == "1.0 [one seed]"
 
 
 @pytest.mark.parametrize("n", COUNTS)

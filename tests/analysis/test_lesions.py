@@ -28,12 +28,6 @@ def read_all(dnd: DND, memory: Contents) -> Retrieval:
     return jax.vmap(lambda query: dnd.read(memory, query)[0])(KEYS)
 
 
-def test_settings_are_those_of_the_sound_memory() -> None:
-    sound = DND(capacity=7, k=3, distance="euclidean", delta=0.5)
-    assert Misfiled(sound).sound == sound
-    assert Misfiled(sound).fitted(5) == Misfiled(sound.fitted(5))
-
-
 @pytest.mark.parametrize("num", [2, 3, 4, 5])
 def test_every_query_brings_back_what_is_stored_under_another_key(num: int) -> None:
     memory, lesion = filled(num), Misfiled(DICTIONARY)

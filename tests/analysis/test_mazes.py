@@ -1,26 +1,18 @@
 """Searches and returns in a water maze: by hand, by scripted walkers, and against a slow loop."""
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 
-from reinstate.analysis.mazes import MAX_PAIRS, fewest_moves, follows_sweep, maze_scores
+from reinstate.analysis.mazes import MAX_PAIRS, maze_scores
 from reinstate.evaluation import Record
 from reinstate.tasks.water_maze import MazeTrace, WaterMaze
 
 LEFT, RIGHT, UP, DOWN = range(4)
-BY_EXPOSURE = (
-    "steps_to_goal",
-    "steps_or_end",
-    "found",
-    "steps_to_later_goals",
-    "shortest",
-    "visited",
-)
+BY_EXPOSURE = "steps_or_end", "shortest"
 
 
 def a_record(context_id: Any, exposure: Any, cell: Any, goal: Any, reward: Any) -> Record:
@@ -60,64 +52,11 @@ def test_by_hand() -> None:
     assert json.loads(json.dumps(scores, allow_nan=False)) == scores
     means = {name: scores[name]["mean"] for name in BY_EXPOSURE}
     assert means == {
-        "steps_to_goal": [3.5, 3],
         "steps_or_end": [3.5, 3.5],
-        "found": [1, 0.5],
-        "steps_to_later_goals": [None, 1],
         "shortest": [0.5, 0.5],
-        "visited": pytest.approx([3 / 6, (3 + 1) / 2 / 6]),
     }
-    assert scores["steps_to_goal"]["ci95"] is None
-    assert scores["sweep"]["mean"] == 1  # each start was met once: its path is the usual one
+    assert scores["steps_or_end"]["ci95"] is None
     assert scores["trajectories"] == [{"goal": 5, "first": [0, 1, 2, 5], "second": [0, 3, 4, 5]}]
-
-
-def test_every_return_counts_once() -> None:
-    """A 1×3 maze with the goal on 0: returns of 2, 1 and 1 moves in one episode, 2 in another."""
-    record = a_record(
-        context_id=[[[0, 1]]],
-        exposure=[[[0, 0]]],
-        cell=[[[[1, 2, 1, 1, 1], [1, 1, 1, 2, 1]]]],
-        goal=[[[0, 0]]],
-        reward=[[[[1, 0, 1, 1, 1], [0, 0, 1, 0, 1]]]],
-    )
-    scores = maze_scores(WaterMaze(height=1, width=3, steps=5, num_contexts=2), record)
-    assert scores["steps_to_later_goals"]["mean"] == [(2 + 1 + 1 + 2) / 4]
-    assert scores["steps_to_goal"]["mean"] == [2]
-
-
-def test_a_goal_that_one_seed_never_reached_leaves_no_mean() -> None:
-    one = by_hand()
-    two = jax.tree.map(lambda a: np.concatenate([a, a]), one)
-    record = two._replace(reward=np.concatenate([one.reward, 0 * one.reward]))
-    scores = maze_scores(small(), record)
-    json.dumps(scores, allow_nan=False)
-    assert scores["steps_to_goal"]["per_seed"] == [[3.5, 3], [None, None]]
-    assert scores["steps_to_goal"]["mean"] == [None, None]
-    assert scores["steps_to_goal"]["ci95"] == [[None, None]] * 2
-    assert scores["found"]["per_seed"] == [[1, 0.5], [0, 0]]
-    assert scores["steps_or_end"]["per_seed"][1] == [4, 4]
-
-
-def test_fewest_moves_from_the_goal_itself() -> None:
-    """At a wall the agent can stay put; in the middle of a 3×3 maze it has to leave."""
-    moves = fewest_moves(WaterMaze(height=3, width=3, num_contexts=2))
-    assert moves[4].tolist() == [2, 1, 2, 1, 2, 1, 2, 1, 2]
-    assert moves[0].tolist() == [1, 1, 2, 1, 2, 3, 2, 3, 4]
-
-
-def test_the_sweep_is_the_usual_way_until_the_goal() -> None:
-    usual = [0, 1, 2, 5, 4]
-    paths = [usual[:2], usual[:3], usual, [0, 1, 4], [0, 3, 4, 5], [3, 4], [3, 4], [3, 0]]
-    # 0 → 1 by 4 of 5; then 2 by 2 of the 3 that go on; those that left have no say any more.
-    assert follows_sweep(paths) == [True, True, True, False, False, True, True, False]
-    assert follows_sweep([[0, 3], [0, 1]]) == [False, True]  # a tie: the lower cell
-
-
-def test_those_who_left_the_sweep_have_no_say_in_it() -> None:
-    """Three leave at once and all enter 4 next; the two that stay go by 2."""
-    left = [[0, 3, 4, 5]] * 3
-    assert follows_sweep([*left, *[[0, 1, 2]] * 4, [0, 1, 4]]) == [False] * 3 + [True] * 4 + [False]
 
 
 def target(world: WaterMaze, cell: int, action: int) -> int:
@@ -157,25 +96,12 @@ def test_a_straight_walker_is_never_longer_than_needed() -> None:
     record = walk(WORLD, seeds=2, epochs=30, direct=True)
     scores = maze_scores(WORLD, record)
     for s, seed in enumerate(scores["shortest"]["per_seed"]):
-        assert seed == [1, 1, 1] == scores["found"]["per_seed"][s]
+        assert seed == [1, 1, 1]
         start, goal = record.trace.cell[s, ..., 0], record.trace.goal[s, ..., 0]
         distance = abs(start // 4 - goal // 4) + abs(start % 4 - goal % 4)
         for e in range(3):
             mean = distance[record.exposure[s] == e].mean()
-            assert scores["steps_to_goal"]["per_seed"][s][e] == pytest.approx(mean)
-            assert scores["visited"]["per_seed"][s][e] == pytest.approx(mean / 12)
-
-
-def follows_slowly(paths: list[tuple[int, ...]]) -> float:
-    """The sweep as a path of its own, grown cell by cell from each start."""
-    kept = 0
-    for start in {path[0] for path in paths}:
-        sweep: tuple[int, ...] = (start,)
-        while on := [p for p in paths if len(p) > len(sweep) and p[: len(sweep)] == sweep]:
-            votes = Counter(p[len(sweep)] for p in on)
-            sweep += (min(c for c in votes if votes[c] == max(votes.values())),)
-        kept += sum(p[0] == start and p == sweep[: len(p)] for p in paths)
-    return kept / len(paths)
+            assert scores["steps_or_end"]["per_seed"][s][e] == pytest.approx(mean)
 
 
 def test_against_a_slow_loop() -> None:
@@ -186,34 +112,20 @@ def test_against_a_slow_loop() -> None:
     for at in np.ndindex(record.exposure.shape):
         group = at[0], int(record.exposure[at])
         goal = int(record.trace.goal[at][0])
-        path, seen, since = [], set(), 0
-        goals = 0
+        path, found = [], False
         for cell, reward in zip(record.trace.cell[at].tolist(), record.reward[at], strict=True):
-            since += 1
-            if goals == 0:
-                path.append(cell)
-                seen.add(cell)
-            if reward and goals == 0:
-                path.append(goal)
-                shortest = abs(path[0] // 4 - goal // 4) + abs(path[0] % 4 - goal % 4) == since
-                values["shortest", *group].append(shortest)
+            path.append(cell)
             if reward:
-                name = "steps_to_later_goals" if goals else "steps_to_goal"
-                values[name, *group].append(since)
-                goals, since = goals + 1, 0
-        values["steps_or_end", *group].append(len(path) - 1 if goals else WORLD.steps)
-        values["found", *group].append(goals > 0)
-        values["visited", *group].append(len(seen) / 12)
-        if not goals:
-            values["shortest", *group].append(0)
+                path.append(goal)
+                found = True
+                break
+        moves = abs(path[0] // 4 - goal // 4) + abs(path[0] % 4 - goal % 4)
+        values["steps_or_end", *group].append(len(path) - 1 if found else WORLD.steps)
+        values["shortest", *group].append(found and moves == len(path) - 1)
         paths[at] = tuple(path)
     for name in BY_EXPOSURE:
         expected = [[np.mean(values[name, s, e]) for e in range(3)] for s in range(2)]
         np.testing.assert_allclose(scores[name]["per_seed"], expected)
-    for s in range(2):
-        first = [p for at, p in paths.items() if at[0] == s and record.exposure[at] == 0]
-        assert scores["sweep"]["per_seed"][s] == pytest.approx(follows_slowly(first))
-    assert 0.02 < scores["sweep"]["mean"] < 0.5
 
     pairs = []  # the contexts of even and odd episodes: 0 and 2 are a pair, and 1 and 3
     for epoch, episode in np.ndindex(40, 2):

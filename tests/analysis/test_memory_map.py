@@ -16,7 +16,6 @@ from reinstate.analysis.memory_map import (
 )
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation, evaluate_in
-from reinstate.figures.memory_map import draw
 from reinstate.memory import DND
 from reinstate.player import Decision, Inputs, Player
 from reinstate.tasks.bandits import BarcodeBandits
@@ -157,19 +156,3 @@ def a_map(labels: int) -> Any:
     ]
     named: Any = {"experiment": "", "agent": "", "labels": "good arm", "explained": [0.6, 0.2]}
     return {**named, "panels": panels}
-
-
-@pytest.mark.parametrize("labels", [2, 12, 40])
-def test_panels_share_axes_and_many_labels_are_not_listed(labels: int) -> None:
-    figure = draw(a_map(labels), "a title")
-    one, ten = figure.axes
-    assert one.get_xlim() == ten.get_xlim() and one.get_ylim() == ten.get_ylim()
-    assert [axes.get_title("left") for axes in figure.axes] == [
-        "after 1 exposure",
-        "after 10 exposures",
-    ]
-    written = [text.get_text() for text in ten.texts]
-    assert "nearest neighbours agree: 50%" in written and len(one.texts) == len(ten.texts) - 1
-    assert len(written) == 1 + (labels if labels < 40 else 0)
-    listed = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
-    assert listed == ([str(n + 1) for n in range(labels)] if labels < 40 else [])

@@ -14,7 +14,6 @@ from reinstate.agent import Agent, Network, make_agent
 from reinstate.analysis.gates import UnitGates, _groups, unit_gates
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Evaluation
-from reinstate.figures.memory_map import draw_gates
 from reinstate.memory import DND
 from reinstate.tasks.bandits import BarcodeBandits
 
@@ -63,13 +62,3 @@ def test_episodes_of_the_two_step_task_are_grouped_by_their_cue() -> None:
     }
     record.trace.cue_episode = cues[:, :2]
     assert [*_groups(record)] == ["uncued"]
-
-
-def test_a_panel_for_each_group() -> None:
-    figure = draw_gates(found(), "a title")
-    assert figure.get_suptitle() == "a title\nhalf of the gate is in 1 of 3 units"
-    pictures = [axes.images[0] for axes in figure.axes if axes.images]
-    assert len(pictures) == 4
-    for picture, gate in zip(pictures, found().gate, strict=True):
-        np.testing.assert_array_equal(picture.get_array(), gate)
-        assert picture.get_clim() == (0, 1)  # the same colours in all of them

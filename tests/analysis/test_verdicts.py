@@ -1,7 +1,6 @@
 """Verdicts on made-up seeds, and their p against scipy's tests; error rates are simulated apart."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -203,12 +202,3 @@ def test_the_paper_s_claims_are_judged_together_and_ours_alone() -> None:
     words = "0 of 4 claims of the paper supported, 1 contradicted, 3 undecided"
     assert in_words(counts) == words
     assert in_words({**counts, "contradicted": 0, "undecided": 0}) == words.partition(",")[0]
-
-
-@pytest.mark.parametrize(
-    ("region", "ends"),
-    [(AT_LEAST, [1.0, None]), (AT_MOST, [None, 1.0]), (WITHIN, [-1.0, 1.0])],
-)
-def test_rows_have_no_infinities(region: Region, ends: list[Any]) -> None:
-    found = row(judge_mean([1.0, 2.0, 3.0], region), region, "so they say")
-    assert found["region"] == ends and found["seeds"] == 3 and found["value"] == 2.0

@@ -6,15 +6,14 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from reinstate.baselines import distinct_goals as module
-from reinstate.baselines.distinct_goals import distinct_goals
+from reinstate.baselines import water_maze as module
 from reinstate.baselines.water_maze import (
     best_search,
+    distinct_goals,
     known_goal_table,
     search_entries,
     water_maze_optimum,
 )
-from reinstate.errors import UserError
 
 Law = tuple[float, ...]  # of the goals of all contexts
 Left = tuple[int, ...]  # episodes, by context
@@ -128,12 +127,3 @@ def test_a_large_maze_gets_a_looser_bound(monkeypatch: pytest.MonkeyPatch) -> No
     assert search_entries(8, 8, 20) == np.inf
     assert search_entries(1, 2, 3) == 2 * 2 * 4  # a set of one cell each, 0 to 3 moves left
     assert distinct_goals(8, 8, 60, 3).mean < known_goal_table(8, 8, 60)[60].mean()
-
-
-def test_impossible_settings_are_refused() -> None:
-    with pytest.raises(UserError, match="4 cells cannot give 5 contexts a goal each"):
-        distinct_goals(2, 2, 3, contexts=5)
-    with pytest.raises(UserError, match="sets must be at least 2"):
-        distinct_goals(2, 2, 3, contexts=2, sets=1)
-    with pytest.raises(UserError, match="contexts must be positive"):
-        distinct_goals(contexts=0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reinstate.baselines.bandits import one_exposure, own_memory
-from reinstate.baselines.elimination import elimination, elimination_bound
+from reinstate.baselines.epoch_memory import elimination, elimination_bound
 from reinstate.errors import UserError
 
 Law = tuple[float, ...]  # of the mappings

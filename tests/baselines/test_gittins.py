@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from reinstate.baselines.gittins import discounted_table, finite_horizon_table
-from reinstate.errors import TooLarge, UserError
+from reinstate.errors import TooLarge
 
 
 def discounted_index(a: float, b: float, discount: float, tolerance: float = 1e-6) -> float:
@@ -140,22 +140,6 @@ def test_play_earns_what_rl2_reports_for_gittins(table: np.ndarray) -> None:
     ],
 )
 def test_too_large_is_refused_before_it_starts(call: Callable[[], object], advice: str) -> None:
-    with pytest.raises(TooLarge, match=r"too large to solve: \d\.\de\+\d+ states") as error:
+    with pytest.raises(TooLarge, match=r"too large to solve, \d\.\de\+\d+ states") as error:
         call()
     assert advice in str(error.value) and "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: discounted_table(0, discount=1.0), "discount must lie strictly between 0 and 1"),
-        (lambda: discounted_table(0, 0, 1), "a must be positive"),
-        (lambda: discounted_table(0, tolerance=0), "tolerance must be positive"),
-        (lambda: discounted_table(-1), "pulls must not be negative"),
-        (lambda: finite_horizon_table(0), "pulls_left must be positive"),
-        (lambda: finite_horizon_table(2, -1), "pulls must not be negative"),
-    ],
-)
-def test_impossible_settings_are_refused(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        call()

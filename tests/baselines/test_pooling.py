@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from reinstate.baselines.bandits import compositional, own_memory
-from reinstate.baselines.pooling import pooled
-from reinstate.errors import TooLarge, UserError
+from reinstate.baselines.epoch_memory import pooled
 
 
 def test_the_paper() -> None:
@@ -96,12 +95,3 @@ def test_the_bound_is_attained_where_a_first_pull_leaves_no_doubt() -> None:
     assert best_of_all_strategies(2, 2, 1, 0) == pytest.approx(bound, abs=1e-9)
     found = pooled(2, 2, 1, 1, 0)
     assert found.mean == pytest.approx(bound, abs=1e-12) and found.half_width == 0
-
-
-def test_impossible_and_large_settings_are_refused() -> None:
-    with pytest.raises(UserError, match="epochs must be at least 2"):
-        pooled(2, 2, epochs=1)
-    with pytest.raises(UserError, match="num_classes must be positive"):
-        pooled(0)
-    with pytest.raises(TooLarge, match=r"pooling: too large to solve, .* lower num_classes"):
-        pooled(10**5, 5)

@@ -13,7 +13,6 @@ from reinstate.baselines.two_step import (
     incremental_cued,
     pay,
 )
-from reinstate.errors import UserError
 from reinstate.tasks.two_step import EpisodicTwoStep as TwoStep
 
 Outcome = tuple[int, int]  # (state reached, reward), states 0 and 1
@@ -228,10 +227,3 @@ def test_a_finer_grid_changes_nothing() -> None:
     task = TwoStep(0.8, 0.02, 0.8, 0.3)
     coarse, fine = (good_state_probability(task, grid).mean() for grid in (4001, 16001))
     assert coarse == pytest.approx(fine, abs=1e-8)
-
-
-def test_impossible_settings_are_refused() -> None:
-    with pytest.raises(UserError, match="cued must be positive"):
-        ideal_observers(TwoStep(cued=0))
-    with pytest.raises(UserError, match="epochs must be at least 2"):
-        ideal_observers(TwoStep(), epochs=1)

@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 from reference.choices import MIXTURE
-from reinstate.choices.comparison import Posterior, compare_by_bic
+from reinstate.choices.comparison import Posterior, compare_by_bic, random_effects
 from reinstate.choices.documents import ORDER, PANELS
 from reinstate.choices.fits import fit_table
 from reinstate.choices.likelihood import fit_weights, group_learned, select_episodes
 from reinstate.choices.model import (
     NAMES,
-    Choices,
     count_choices,
     group_one_back,
     join_choices,
@@ -22,13 +22,7 @@ from reinstate.choices.model import (
 from reinstate.choices.stay import predicted_by_posterior, stay_panels
 from reinstate.choices.tables import ChoiceTable
 
-
-def some_people() -> Choices:
-    played = [simulate(MIXTURE, 4, seed=1), simulate({"IMB": 2.5, "EMB": 0.4}, 4, seed=2)]
-    return join_choices([c._replace(participant=c.participant + i) for i, c in enumerate(played)])
-
-
-PEOPLE = some_people()
+PEOPLE = join_choices([simulate(MIXTURE, 4, seed=1), simulate({"IMB": 2.5, "EMB": 0.4}, 4, seed=2)])
 TABLE = ChoiceTable(PEOPLE, ["a", "b"], ["0", "1"], ["0", "1"], 0, [])
 
 
@@ -74,6 +68,21 @@ def test_who_is_explained_best_by_what() -> None:
         ("learned", 119, 59, 1),
     ]
     assert ranked[1]["log_likelihood"] == -30
+    assert [r["aic"] for r in ranked] == [3, 3, 3]
+    assert ranked[0]["frequency"] > ranked[2]["frequency"]
+
+
+def test_how_common_models_are() -> None:
+    """Where it is certain who follows which: 12 and 4 people, by closed forms."""
+    evidence = np.array([[0.0, -500.0]] * 12 + [[-300.0, 0.0]] * 4)
+    frequency, exceedance = random_effects(evidence)
+    np.testing.assert_allclose(frequency, [13 / 18, 5 / 18])
+    alike = 0.5**16 / (0.5**16 + special.beta(13, 5))  # no other frequencies are needed
+    commonest = 1 - special.betainc(13, 5, 0.5)
+    expected = (1 - alike) * commonest + alike / 2
+    np.testing.assert_allclose(exceedance, [expected, 1 - expected], atol=0.005)
+    frequency, exceedance = random_effects(np.zeros((9, 3)))  # which tells nothing
+    np.testing.assert_allclose([frequency, exceedance], np.full((2, 3), 1 / 3), atol=0.005)
 
 
 @pytest.mark.parametrize("model", ["one-back", "learned"])

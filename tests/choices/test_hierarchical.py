@@ -1,13 +1,11 @@
 """The hierarchical fit: group and people come back; little data is drawn towards the group."""
 
 import json
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
-from reinstate.choices.fits import fit_choices
 from reinstate.choices.hierarchical import (
     known_from_choices,
     sample_posteriors,
@@ -23,8 +21,6 @@ from reinstate.choices.model import (
     join_choices,
     simulate,
 )
-from reinstate.errors import UserError
-from reinstate.runs.choice_fits import write_tidy
 
 GROUP = {"IMF": 0.5, "IMB": 1.5, "bias": -0.2, "perseveration": 0.3}
 
@@ -42,8 +38,7 @@ def a_group(
     for code, (weights, n) in enumerate(zip(people, sessions, strict=True)):
         own = simulate(weights, n, 60, seed=code)
         # Uncued halves alone: one compilation is enough for a test.
-        uncued = Choices._make(column[~own.cued] for column in own)
-        played.append(uncued._replace(participant=uncued.participant + code))
+        played.append(Choices._make(column[~own.cued] for column in own))
     return join_choices(played), people
 
 
@@ -113,14 +108,6 @@ def test_diagnostics(found: dict[str, Any]) -> None:
     json.dumps(found["rows"] + found["fits"], allow_nan=False)
 
 
-def test_rows_are_written_with_their_diagnostics(found: Any, tmp_path: Any) -> None:
-    found["model"] = "hierarchical"
-    write_tidy(found, tmp_path / "rows.csv")
-    header, first, *_ = (tmp_path / "rows.csv").read_text().splitlines()
-    assert header == "participant,part,strategy,estimate,se,low,high,z,p,r_hat,n_eff"
-    assert first.startswith("p0,uncued,IMF,") and ",,," in first
-
-
 def test_bad_chains_are_told() -> None:
     assert sampling_warnings("cued", r_hat=1.009, n_eff=400, divergences=0) == []
     (disagree,) = sampling_warnings("cued", r_hat=1.02, n_eff=40, divergences=0)
@@ -139,14 +126,3 @@ def test_weights_are_sampled_as_they_are_only_where_the_choices_fix_them() -> No
 
     assert known(200, spread=0.5) == [True] * 4
     assert known(2, spread=0.2) == [False] * 4
-
-
-def test_without_numpyro(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "numpyro", None)
-    with pytest.raises(UserError, match=r"pip install --upgrade 'reinstate\[fit\]'"):
-        fit_choices(a_group([2, 2], spread=0.2)[0], "hierarchical")
-
-
-def test_a_group_is_more_than_one() -> None:
-    with pytest.raises(UserError, match="needs 2 or more participants"):
-        fit_choices(simulate({}, 2, 10), "hierarchical")

@@ -54,8 +54,7 @@ def test_running_values_are_those_of_the_recursion(alpha: float) -> None:
 def of_second(choices: Choices, part: str) -> FittedEpisodes:
     """The choices as those of a second participant, so that rows do not start at 0."""
     first = simulate({}, sessions=2, episodes=10, seed=9)
-    second = choices._replace(participant=choices.participant + 1)
-    return select_episodes(link_episodes(join_choices([first, second])), 1, part)
+    return select_episodes(link_episodes(join_choices([first, choices])), 1, part)
 
 
 @pytest.mark.parametrize("part", ["uncued", "cued"])

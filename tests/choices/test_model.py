@@ -7,7 +7,8 @@ import pytest
 from scipy import optimize, stats
 
 from reference.choices import MIXTURE, numeric_hessian, slow_log_likelihood, slow_rows
-from reinstate.choices.fits import fit_choices, over_participants, recovery, weight_rows
+from reinstate.choices.agents import recovery
+from reinstate.choices.fits import fit_choices, over_participants, weight_rows
 from reinstate.choices.likelihood import fit_weights, without_each
 from reinstate.choices.model import (
     NAMES,

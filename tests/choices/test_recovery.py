@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from reinstate.choices.fits import recovery
-from reinstate.choices.model import Choices, Design, design_of, simulate
+from reinstate.choices.agents import agents_like, recovery
+from reinstate.choices.fits import fit_choices
+from reinstate.choices.model import NAMES, Choices, Design, design_of, join_choices, simulate
 from reinstate.errors import UserError
 
 
@@ -35,11 +36,31 @@ def test_recovery_at_a_design() -> None:
     error = np.array([row["estimate"] - row["true"] for row in imb])
     assert weights["IMB"]["bias"] == pytest.approx(error.mean())
     assert weights["IMB"]["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)))
-    held = np.mean([row["low"] <= row["true"] <= row["high"] for row in imb])  # type: ignore[operator]
+    held = np.mean([row["low"] <= row["true"] <= row["high"] for row in imb])
     assert weights["IMB"]["coverage"] == held
     assert found["coverage"] == pytest.approx(np.mean([w["coverage"] for w in weights.values()]))
     assert weights["IMB"]["correlation"] is not None and weights["IMB"]["correlation"] > 0.5
     assert recovery([{"IMB": 1.0}] * 2, sessions=2)["weights"][1]["correlation"] is None
+
+
+def test_agents_like_those_who_were_fitted() -> None:
+    """Their weights have the mean and the spread of people's weights, not of the estimates."""
+    rng = np.random.default_rng(3)
+    people = [{"IMB": w, "EMB": 1.0} for w in 0.4 + 0.3 * rng.standard_normal(60)]
+    played = [simulate(own, sessions=4, episodes=60, seed=n) for n, own in enumerate(people)]
+    fit = fit_choices(join_choices(played))
+    agents = agents_like(fit, 400, seed=1)
+    assert agents[0].keys() == {*NAMES["cued"]} and len(agents) == 400
+    imb, emb = (np.array([own[name] for own in agents]) for name in ("IMB", "EMB"))
+    assert imb.mean() == pytest.approx(0.4, abs=0.1) and emb.mean() == pytest.approx(1, abs=0.1)
+    assert 0.2 < imb.std() < 0.4 and emb.std() < 0.15
+    assert np.std(fit["group"]["cued"]["EMB"]["per_participant"]) > 0.25
+    learned = fit_choices(join_choices(played[:3]), "learned")
+    found = recovery(participants=3, sessions=2, episodes=60, model="learned", like=learned)
+    true = {(r["participant"], r["strategy"]): r["true"] for r in found["rows"]}
+    assert true["1", "IMB"] == agents_like(learned, 3)[1]["IMB"]
+    rates = {rate for (_, name), rate in true.items() if name == "alpha"}
+    assert rates == {learned["group"]["uncued"]["alpha"]["mean"]}
 
 
 def test_designs_that_cannot_be() -> None:

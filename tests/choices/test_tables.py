@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from reinstate.choices import reading
-from reinstate.choices.fits import recovery
+from reinstate.choices.agents import recovery
 from reinstate.choices.model import Choices, count_choices
-from reinstate.choices.tables import COLUMNS, read_choices
+from reinstate.choices.reading import COLUMNS
+from reinstate.choices.tables import read_choices
 from reinstate.errors import UserError
 from reinstate.figures.choices import fitted_stay, fitted_weights
 from reinstate.figures.choices import recovery as recovery_charts
@@ -108,12 +109,12 @@ def test_columns_under_other_names(table: Table) -> None:
     assert found.participants == ["7", "8"]
     assert "no column 'action'" in complaint(table(GOOD, header), columns={"participant": "sub"})[0]
     assert "did you mean action" in complaint(table(GOOD), columns={"acton": "x"})[0]
-    assert "'block' for session" in complaint(table(GOOD), columns={"session": "block"})[0]
+    assert "no column 'block'" in complaint(table(GOOD), columns={"session": "block"})[0]
 
 
 def test_all_that_is_missing_is_named_at_once(table: Table) -> None:
     (told,) = complaint(table("1,left,1\n", "id,x,r"), columns={"reward": "gain", "action": "x"})
-    assert "no column 'participant' or 'state' or 'gain' for reward: say which are meant" in told
+    assert "no column 'participant' or 'state' or 'gain': say which are meant" in told
     assert told.endswith("--columns participant=NAME state=NAME reward=NAME; it has id, x, r")
 
 
@@ -131,19 +132,19 @@ subjID\tlevel1_choice\tlevel2_choice\treward
 s1\t2\t1\t0
 s1\t1\t2\t1
 s2\t1\t3\t1
-s2\t2\t3\t0
+s2\t2\t4\t0
 """
 
 
 def test_hbayesdm_is_understood(tmp_path: Path) -> None:
     (tmp_path / "choices.txt").write_text(HBAYESDM)
-    found = read_choices(str(tmp_path / "choices.txt"))  # nobody chose 4
+    found = read_choices(str(tmp_path / "choices.txt"))
     assert found.participants == ["s1", "s2"] and found.states == ["1/2", "3/4"]
     assert found.choices.state.tolist() == [0, 0, 1, 1]
     assert found.choices.episode.tolist() == [0, 1, 0, 1]
     turned = read_choices(tmp_path / "choices.txt", common={"1": "3/4"})
     assert turned.choices.state.tolist() == [1, 1, 0, 0]
-    (tmp_path / "choices.txt").write_text(HBAYESDM.replace("\t3\t", "\tx\t"))
+    (tmp_path / "choices.txt").write_text(HBAYESDM.replace("\t4\t", "\t3\t"))
     assert "level" not in complaint(tmp_path / "choices.txt")[0]
     assert "second_choice" in complaint(tmp_path / "choices.txt")[0]
 
@@ -161,26 +162,14 @@ def columns_of(text: str, header: str = HEADER) -> dict[str, list[Any]]:
     return dict(zip(header.split(","), map(list, zip(*rows, strict=True)), strict=True))
 
 
-class Frame:
-    """As much of a data frame as is used."""
-
-    def __init__(self, columns: dict[str, list[Any]]) -> None:
-        self.columns = np.array(list(columns))  # whose truth is ambiguous, as an Index's is
-        self._columns = {name: np.array(values, object) for name, values in columns.items()}
-
-    def __getitem__(self, name: str) -> Any:
-        return self._columns[name]
-
-
-@pytest.mark.parametrize("kind", [dict, Frame])
-def test_tables_in_memory_are_read_like_files(table: Table, kind: Any) -> None:
+def test_tables_in_memory_are_read_like_files(table: Table) -> None:
     theirs = read_choices(table(GOOD))
-    found = read_choices(kind(columns_of(GOOD)))
+    found = read_choices(columns_of(GOOD))
     assert as_lists(found.choices) == as_lists(theirs.choices)
     assert found.participants == theirs.participants and found.states == theirs.states
     bad = columns_of(GOOD)
     bad["reward"][1] = float("nan")
-    heading, told = complaint(kind(bad))
+    heading, told = complaint(bad)
     assert heading == "1 of 5 rows in the table are bad: mend them, or drop them with --skip-bad"
     assert told.strip() == "row 2: reward is empty, expected 0 or 1"
 
@@ -193,18 +182,10 @@ def test_what_is_no_table_in_memory() -> None:
     assert "has no column 'participant' or" in complaint({})[0]
 
 
-def test_compressed_files(tmp_path: Path) -> None:
-    write_example(tmp_path / "a.csv")
-    (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
-    plain, found = (read_choices(tmp_path / name) for name in ("a.csv", "a.csv.gz"))
-    assert as_lists(plain.choices) == as_lists(found.choices)
-
-
 BAD = {
     "7,1,40,0,,left,pink,x": "reward is 'x', expected 0 or 1",
     "7,1,40,0,,left,pink,": "reward is empty, expected 0 or 1",
     "7,1,40,0,,up,pink,1": "action is 'up', expected 'left' or 'right'",
-    "7,1,40,0,,left,,1": "state is empty, expected 'blue' or 'pink'",
     "7,1,4.5,0,,left,pink,1": "episode is '4.5', expected a whole number",
     ",1,40,0,,left,pink,1": "participant is empty, expected a name or a number",
     "7,1,40,maybe,,left,pink,1": "cued is 'maybe', expected 0, 1, true or false",
@@ -213,10 +194,8 @@ BAD = {
     "7,1,40,1,15,left,pink,1": "cue_episode is 15: this session has no such good row",
     "8,1,40,1,20,left,pink,1": "cue_episode is 20: this session has no such good row",
     "7,1,40,1,50,left,pink,1": "cue_episode is 50, expected one before episode 40",
-    "7,1,40,1,40,left,pink,1": "cue_episode is 40, expected one before episode 40",
     "7,1,20,0,,left,pink,1": "episode 20 comes twice in this session",
     "7,1,40,0,,left,pink": "7 fields, expected 8",
-    "7,1,40,0,,left,pink,1,0": "9 fields, expected 8",
 }
 
 
@@ -254,14 +233,6 @@ def test_ten_bad_rows_are_shown_and_the_rest_counted(table: Table) -> None:
     assert told[0].strip().startswith("line 7:") and told[-1].strip() == "and 15 more"
 
 
-def test_lines_are_counted_through_long_files(table: Table) -> None:
-    sessions = [f"p,{s},{e},0,,{e % 2},{s % 2},1" for s in range(40) for e in range(30)]
-    sessions[3] += "\n\n"
-    (heading, told) = complaint(table("\n".join([*sessions, "p,99,1,0,,1,1,2"])))
-    assert heading.startswith("1 of 1201 rows")
-    assert told.strip() == "line 1204: reward is '2', expected 0 or 1"
-
-
 NO_TABLES: dict[str, tuple[str, bytes]] = {
     "table.csv is empty": ("csv", b""),
     "has no value": ("csv", HEADER.encode()),
@@ -290,11 +261,15 @@ def test_a_table_has_no_more_rows_than_fit(table: Table, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t"])
-def test_other_delimiters_and_a_byte_order_mark(table: Table, delimiter: str) -> None:
+def test_other_delimiters_a_byte_order_mark_and_compressed_files(
+    table: Table, tmp_path: Path, delimiter: str
+) -> None:
+    plain = as_lists(read_choices(table(GOOD)).choices)
     rows, header = (text.replace(",", delimiter) for text in (GOOD, "\ufeff" + HEADER))
-    assert as_lists(read_choices(table(rows, header)).choices) == as_lists(
-        read_choices(table(GOOD)).choices
-    )
+    path = table(rows, header)
+    assert as_lists(read_choices(path).choices) == plain
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    assert as_lists(read_choices(tmp_path / "a.csv.gz").choices) == plain
 
 
 def test_parquet_is_read_like_csv(tmp_path: Path) -> None:

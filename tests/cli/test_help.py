@@ -15,8 +15,9 @@ from reinstate.evaluation import Record
 from reinstate.learner import TrainState
 from reinstate.memory import MEMORIES
 from reinstate.runs.evaluator import Evaluator
-from reinstate.runs.experiment import EXPERIMENTS
+from reinstate.runs.experiment import EXPERIMENTS, Experiment
 from reinstate.runs.sinks import SINKS
+from reinstate.tasks.bandits import BarcodeBandits
 from spoken import Command, assert_refused
 
 
@@ -28,6 +29,7 @@ def test_help_has_every_verb_on_one_line(command: Command, line: str) -> None:
         assert re.search(rf"^  {verb} +{re.escape(text)}$", said.out, re.MULTILINE)
     assert "reinstate --tyro-print-completion bash > FILE" in said.out
     assert all(len(row) <= 80 for row in said.out.splitlines())
+    assert said.out.startswith("Start with: reinstate watch water-maze\n")
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -35,7 +37,7 @@ def test_help_of_every_verb(command: Command, verb: str, monkeypatch: pytest.Mon
     """Fits into 80 columns, and is the same text at 200: no word is broken."""
     lines = [f"{verb} --help"]
     if verb in ("train", "reproduce", "tune", "optimum"):
-        lines.append(f"{verb} two-step --help")
+        lines += [f"{verb} two-step --help", f"{verb} two-step --help-all"]
     for line in lines:
         pages = {}
         for columns in (80, 200):
@@ -52,7 +54,7 @@ def test_every_option_has_help(command: Command) -> None:
     for verb in VERBS:
         line = f"{verb} water-maze" if verb in ("train", "reproduce", "tune", "optimum") else verb
         line = {"pretrain": "pretrain omniglot"}.get(verb, line)
-        shown = command(f"{line} --help").out
+        shown = command(f"{line} --help-all").out
         for option in re.finditer(r"│ (--\S+)[^│]*│\n│(?! {20})", shown):
             assert re.search(r"  \S", option[0].split("--", 1)[1]), option[0]
 
@@ -64,12 +66,16 @@ def test_help_without_an_experiment_teaches(command: Command, verb: str) -> None
     for name in EXPERIMENTS:
         assert f"\n  {name} " in said.out
     assert f"\n  reinstate {verb} barcode-bandits\n" in said.out
-    assert f"`reinstate {verb} EXPERIMENT --help` explains" in " ".join(said.out.split())
+    assert f"`reinstate {verb} EXPERIMENT --help" in " ".join(said.out.split())
 
 
 @pytest.mark.parametrize("verb", ["train", "reproduce"])
 def test_help_of_an_experiment_has_all_its_settings(command: Command, verb: str) -> None:
-    said = command(f"{verb} barcode-bandits --help")
+    said = command(f"{verb} barcode-bandits --help-all")
+    brief = command(f"{verb} barcode-bandits --help").out
+    assert "--learner.lanes INT" in brief and "--learner.unroll" not in brief
+    assert 10 < len(re.findall("^│ -", brief, re.MULTILINE)) < 20 and "╭─ ranges" not in brief
+    assert f"`reinstate {verb} barcode-bandits --help-all` explains" in brief
     out = "reproduction/" if verb == "reproduce" else "runs/"
     for text in (
         f"usage: reinstate {verb} barcode-bandits [-h] [OPTIONS]\n",
@@ -94,14 +100,6 @@ def test_help_shows_the_presets_defaults(command: Command) -> None:
         assert found and int(found[1]) == settings.learner.lanes
 
 
-@pytest.mark.parametrize("line", ["evaluate --help", "evaluate -h", "evaluate nowhere --help"])
-def test_help_of_evaluate(command: Command, line: str) -> None:
-    said = command(line)
-    assert said.code == 0 and said.err == ""
-    for text in ("reinstate evaluate", "--epochs INT", "--seed INT", "--record", "--checkpoint"):
-        assert text in said.out
-
-
 def test_completion(command: Command) -> None:
     """A script knows verbs, experiments and flags."""
     script = command("--tyro-print-completion zsh").out
@@ -116,12 +114,28 @@ def test_list(command: Command) -> None:
     for name in (*EXPERIMENTS, *AGENTS, *MEMORIES, *SINKS):
         (line,) = re.findall(rf"^  {name} +\S.*$", rest, re.MULTILINE)  # one record per line
     assert re.search(r"^  water-maze +epl2rl \(reward 7\.", weights, re.MULTILINE)
+    assert "experiments of the paper\n" in rest and "\nagents, rivals\n" in rest
     (line,) = re.findall("^  barcode-bandits .*$", rest, re.MULTILINE)
     assert "; section 4.1, Fig. 3a; presets quick, paper; agents epl2rl, l2rl, " in line
     listed = json.loads(command("list --json").out)
     assert set(listed) == {"experiments", "agents", "memories", "sinks", "weights", "packages"}
     assert listed["experiments"]["barcode-bandits"]["presets"] == ["quick", "paper"]
     assert listed["agents"].keys() == AGENTS.keys()
+
+
+def test_list_says_each_thing_once(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task stands in the line of its experiment, under the experiment's title."""
+
+    class Volatile(BarcodeBandits):
+        """A task, said at length."""
+
+    known = registry._registered
+    mine = {"volatile-bandit": Experiment("volatile-bandit", Volatile, title="A volatile bandit")}
+    monkeypatch.setitem(known, "experiment", {**known["experiment"], **mine})
+    monkeypatch.setitem(known, "task", {**known["task"], "volatile": Volatile})
+    (line,) = re.findall("^  volatile.*", command("list").out, re.MULTILINE)
+    assert line.startswith("  volatile-bandit        A volatile bandit; presets quick")
+    assert_refused(command("play volatile-bandit"), "reinstate watch volatile-bandit RUN shows")
 
 
 def test_list_what_cannot_be_loaded(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +202,3 @@ def test_watch(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert_refused(command("watch water-maze m --svg m.svg"), "m.svg")
     assert_refused(command("watch water-maze m --seed 7"), "has the seeds [0], not 7")
     assert_refused(command("watch water-maze m --exposure 9"), "lower --exposure")
-
-
-def test_version(command: Command) -> None:
-    assert re.fullmatch(r"\d+\.\d+\.\d+\S*\n", command("--version").out)

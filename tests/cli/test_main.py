@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -42,6 +43,27 @@ def test_train_and_resume(command: Command, tmp_path: Path) -> None:
     assert said.code == 0 and "already trained" in said.err
     result = json.loads(said.out)
     assert result["run"] == "x" and result["last"] == Run(tmp_path / "x").read_metrics()[-1]
+
+
+def test_a_run_begins_with_the_weights_of_another(command: Command, tmp_path: Path) -> None:
+    trained_run(tmp_path / "x")
+    line = f"train barcode-bandits --from x --out y {OPTIONS}"
+    assert_refused(command(f"{line} --agent l2rl"), "is of another agent or other settings")
+    assert not (tmp_path / "y").exists()
+    assert command(line).code == 0
+    config, rows = Run(tmp_path / "y").read_config(), Run(tmp_path / "y").read_metrics()
+    assert config["parent"] == {"run": "x", "epoch": 4}
+    assert [row["epoch"] for row in rows] == [1, 2, 3, 4]
+    assert rows[0]["loss"] != Run(tmp_path / "x").read_metrics()[0]["loss"]
+
+
+def test_the_command_that_is_recorded_is_the_one_that_began(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = SimpleNamespace(do=lambda line: line, json=True)
+    monkeypatch.setattr("reinstate.cli.parse", lambda words: said)
+    line = command("reproduce two-step --resume --out x").out
+    assert json.loads(line) == "reinstate reproduce two-step --out x"
 
 
 def test_evaluate(command: Command, tmp_path: Path) -> None:

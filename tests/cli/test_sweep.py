@@ -7,9 +7,8 @@ import pytest
 
 from reinstate.cli import sweep as verb
 from reinstate.runs import sweep as module
-from reinstate.runs.engines import Engine, Started, run_path
+from reinstate.runs.engines import Engine
 from reinstate.runs.jobs import Job
-from reinstate.runs.run import Run
 from spoken import Command, assert_refused
 
 LINE = "sweep --experiments barcode-bandits --agents l2rl --seeds 2 --seeds-per-run 1 --out out"
@@ -33,10 +32,10 @@ def bad(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Do no run in earnest; let those fail whose names hold a word of the list returned."""
     words: list[str] = []
 
-    def begin(job: Job, folder: Path) -> Started:
+    def begin(job: Job, folder: Path) -> Pretended:
         if any(word in job.name for word in words):
             return Pretended("alas")
-        run = Run(run_path(job, folder))
+        run = job.run(folder)
         run.path.mkdir(parents=True, exist_ok=True)
         run.write_metrics([{"epoch": 1, "steps": 3, "seconds": 1.0, "reward": [1.0]}])
         run.evaluation_path.write_text('{"reward": {"per_seed": [1.0]}}')
@@ -95,10 +94,6 @@ def test_what_others_are_at_is_told(command: Command, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("--set learner.lans=4", "did you mean learner.lanes?"),
-        ("--agents l2rl l2rl", "two runs would be the same"),
-        ("--workers 0", "workers must be positive"),
-        ("--executor slurm", "slurm"),
         ("--executor ray", "pip install 'reinstate[ray]'"),
         ("--executor submitit", "pip install 'reinstate[slurm]'"),
     ],

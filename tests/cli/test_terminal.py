@@ -6,19 +6,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reinstate import registry
-from reinstate.analysis.verdicts import VERDICTS
 from reinstate.cli.tables import print_agents, print_alarms, print_checks, print_table, say
 from reinstate.errors import LONGEST, printable
 from reinstate.runs.progress import Reporter
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from spoken import Command, assert_refused
-from tiny import OPTIONS, reproduced
 
 HOSTILE = (
     *("a[/b]c", "[red]a[/red]", "[link=https://example.org]a[/link]", "a:smile:b", "日本 γ é"),
@@ -46,6 +42,20 @@ def test_a_terminal_wraps_between_words(command: Command, monkeypatch: pytest.Mo
     assert max(map(len, shown.splitlines())) <= 80
     monkeypatch.delenv("FORCE_COLOR")
     assert shown.split() == command("list").out.split()
+
+
+@pytest.mark.usefixtures("terminal")
+def test_claims_in_a_terminal_are_folded(capfd: pytest.CaptureFixture[str]) -> None:
+    print_checks([made_check("undecided", "it is far more " * 5, note="it depends on size")])
+    shown = re.sub(r"\x1b\[[\d;]*m", "", capfd.readouterr().out).splitlines()
+    assert [line.strip() for line in shown] == [
+        "the paper, section 4.1",
+        "undecided: it is far more it is far more it is far more it is far more it is far",
+        "more :",
+        "1.500 [1.250, 1.750], claimed at least 1.000; p = .012, after Holm p = .025",
+        "note: it depends on size",
+    ]
+    assert all(line.startswith("    ") for line in shown[2:])
 
 
 def test_claims_in_a_pipe_are_one_line_each(capfd: pytest.CaptureFixture[str]) -> None:
@@ -87,18 +97,6 @@ def test_verdicts_and_alarms_alone_are_coloured(
     monkeypatch.setenv("NO_COLOR", "1")
     print_checks([made_check("contradicted")])
     assert "\033[3" not in capfd.readouterr().out
-
-
-def test_reproduce_ends_with_verdicts_and_counts(command: Command, tmp_path: Path) -> None:
-    """Of results that are there already: nothing is trained."""
-    reproduced(tmp_path / "x")
-    said = command(f"reproduce barcode-bandits --agents epl2rl l2rl --resume --out x {OPTIONS}")
-    assert said.code == 0, said.err
-    *_, counts, where, after = said.out.splitlines()
-    assert re.search(rf"^({'|'.join(VERDICTS)}): \S", said.out, re.MULTILINE)
-    assert re.match(r"\d of \d claims of the paper supported", counts)
-    assert where.endswith(" s; results.json and training-curves.png are in x")
-    assert after == "next: open x/report.html in a browser"
 
 
 def agents(name: str) -> None:
@@ -143,16 +141,6 @@ def test_what_is_typed_comes_back_as_bounded_text(command: Command) -> None:
             assert_refused(said, "unknown ")
             assert len(said.err) < LONGEST + 100
             assert said.err.removesuffix("\n").isprintable()
-
-
-def test_experiments_of_others_are_listed_as_text(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = replace(BARCODE_BANDITS, summary="[/b]\x1b[2J\nexperiments", title="[red]")
-    monkeypatch.setitem(registry._registered["experiment"], "other", other)
-    for line in ("list", "train --help"):
-        said = command(line)
-        assert said.code == 0 and "[/b]\\x1b[2J" in said.out and "\x1b[2J" not in said.out
 
 
 def test_a_terminal_that_lacks_our_symbols_gets_others() -> None:

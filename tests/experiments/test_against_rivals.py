@@ -30,7 +30,6 @@ from reinstate_paper.against_rivals import (
     PERMUTATION,
     elsewhere,
     kept,
-    learned_at,
     rows,
     solved,
     state_bytes,
@@ -117,18 +116,12 @@ def test_rows_and_shares(held: tuple[Path, Any]) -> None:
     found = held[1]
     found["optimum"]["elsewhere"] = {"longer": {"own_memory": 2.0, "without_memory": 1.0}}
     found["agents"]["epl2rl"]["elsewhere"]["longer"]["reward"]["mean"] = 1.75
-    assert [row.agent for row in rows(found)] == list(AGENTS)
-    assert all(row.seconds > 0 and row.steps == 16 * 2 * 6 * 3 for row in rows(found))
+    assert [row["agent"] for row in rows(found)] == list(AGENTS)
+    assert [row["reward"] for row in rows(found)] == [found["agents"][n]["reward"] for n in AGENTS]
     shares = kept(found)
     assert shares["longer"]["epl2rl"] == 0.75 and shares.keys() == {AS_TRAINED, "longer"}
     (chart,) = elsewhere(found)
     assert chart.series[0].y[1] == 0.75
-
-
-def test_when_a_seed_has_learned() -> None:
-    curve = {"steps": [20, 40, 60], "reward": {"per_seed": [[1.0, 1.9, 1.7], [0.0, 0.0, 1.7]]}}
-    assert learned_at(curve, 2.0) == [20, None]
-    assert learned_at(curve, None) == [None, None]
 
 
 def test_the_state_of_a_transformer_is_its_cache() -> None:

@@ -1,6 +1,5 @@
 """What claims are made of: numbers per seed, regions, words; and alarms, where theory rules out."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -231,28 +230,6 @@ def test_arms_of_other_contexts_are_ruled_out(lead: float, first: float, expecte
 # Margins and words
 
 
-def test_the_margins_stand_in_one_table() -> None:
-    named = {n: m for n, m in vars(margins).items() if isinstance(m, margins.Margin)}
-    assert set(named.values()) == set(margins.MARGINS) and len(margins.MARGINS) == len(named)
-    assert all(margin.says and margin.why and margin.of for margin in margins.MARGINS)
-    odd = {n: m.size for n, m in named.items() if m.size not in (0.1, 0.5)}
-    assert odd == {"GATE": 0.001, "ADDS": 0.01}
-
-
-def test_bounds_say_what_they_are_shares_of() -> None:
-    two = agents(a=near(8.0), b=near(4.0))
-    gap = "the gap between the best possible with and without episodic memory"
-    widely = claims.outperforms(two, "a", "b", OPTIMUM, margins.WIDELY, paper="p", section="4.9")
-    assert widely.bound == f"at least 2.000: half of {gap}"
-    assert (widely.claim[:18], widely.paper, widely.section) == ("a widely outperfor", "p", "4.9")
-    assert claims.no_better(two, "b", "a", OPTIMUM).bound == f"at most 0.400: a tenth of {gap}"
-    assert [c.section for c in claims.of_section("4.2", [widely])] == ["4.2"]
-    json.dumps(widely.as_row(), allow_nan=False)
-
-
-# Alarms
-
-
 @pytest.mark.parametrize(
     ("reward", "alarmed"),
     [
@@ -270,14 +247,6 @@ def test_more_than_is_possible_by_four_standard_errors(reward: Any, alarmed: boo
     assert bool(found) == alarmed
     assert conclusions.alarms(agents(l2rl=reward), OPTIMUM, {"l2rl": None}) == []
     assert conclusions.alarms(agents(l2rl=reward), OPTIMUM, {}) == []
-
-
-def test_an_alarm_in_words() -> None:
-    (said,) = conclusions.alarms(agents(l2rl=over_seeds([4.65], 0.05)), OPTIMUM, {"l2rl": 4.4})
-    assert said == (
-        "l2rl earns 4.6500, 5.0 standard errors above the best that is possible (4.4000):"
-        " look for a bug in the task, the agent or the optimum"
-    )
 
 
 @pytest.mark.parametrize("name", reinstate_paper.PAPER_EXPERIMENTS)

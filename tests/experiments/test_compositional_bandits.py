@@ -13,7 +13,6 @@ from reinstate.evaluation import Condition, Record
 from reinstate.runs import conclusions
 from reinstate.runs.evaluator import Evaluator
 from reinstate.tasks.compositional import CompositionalTrace
-from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from reinstate_paper.compositional_bandits import (
     COMPOSITIONAL_BANDITS,
     PAPER,
@@ -155,7 +154,3 @@ def test_an_agent_with_a_memory_is_probed(played: list[Condition]) -> None:
 @pytest.mark.parametrize("agent", ["l2rl", "l2rl-context"])
 def test_an_agent_without_a_memory_is_not(played: list[Condition], agent: str) -> None:
     assert "probes" not in judge(agent) and len(played) == 2
-
-
-def test_nor_is_any_agent_where_an_experiment_has_no_probes(played: list[Condition]) -> None:
-    assert "probes" not in judge("epl2rl", BARCODE_BANDITS)

@@ -95,14 +95,6 @@ def test_only_what_was_run_is_spoken_of() -> None:
     assert said == [f"{LIKE} {name}'s (excess)" for name in ("gittins", "ucb1", "thompson")]
 
 
-def test_exposures_that_only_one_side_met_are_left_out() -> None:
-    """As an urn may have it: Gittins' third exposure has no counterpart."""
-    short = changed(AGENTS, REGRET, columns(4.62, 1.0))
-    found = {c.claim: c.evidence.value for c in checks(short, OPTIMUM, RIVALS)}
-    lead = found[f"{BELOW} gittins's from exposure 2 on (lead of the mean)"]
-    assert lead == pytest.approx(4.59 - 1.0)
-
-
 TINY = Settings(
     task=OmniglotBandits(num_arms=3, pulls=3, num_contexts=3, repeats=2),
     seeds=2,

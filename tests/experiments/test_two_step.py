@@ -21,7 +21,6 @@ from reinstate.runs.reproduce import reproduce
 from reinstate.settings import Settings
 from reinstate.tasks.two_step import EpisodicTwoStep
 from reinstate_paper.two_step import TWO_STEP, checks, milestone_scores
-from reinstate_paper.two_step import columns as columns_of
 from tiny import SILENT
 
 OPTIMUM = {
@@ -107,18 +106,6 @@ def test_the_classic_task_makes_no_claim_about_cues() -> None:
     for agent in agents.values():
         del agent["cued"]
     assert checks(agents, {"uncued": 0.65, "with_memory": 0.65, "without_memory": 0.65}, {}) == []
-
-
-def test_what_tables_and_milestones_show() -> None:
-    agent = AGENTS["epl2rl"]
-    assert columns_of(agent) == pytest.approx({"uncued": 0.65, "cued": 0.722})
-    alone: Any = {"uncued": near(0.6)}
-    assert columns_of(alone) == pytest.approx({"uncued": 0.6})
-    seen = milestone_scores(agent)
-    assert set(seen) == {"reward", "uncued", "cued", "weights"}
-    assert seen["weights"] == agent["choices"]["group"]
-    del (classic := copy.deepcopy(agent))["cued"]
-    assert set(milestone_scores(classic)) == {"reward", "uncued", "weights"}
 
 
 TINY = Settings(

@@ -75,9 +75,3 @@ def test_exposures_go_from_dark_to_light_and_none_is_pale(count: int) -> None:
 
 def test_ways_differ_in_grey_too() -> None:
     assert style.luminance(style.EARLY) > 4 * style.luminance(style.LATE)
-
-
-def test_text_is_darker_than_lines_have_to_be() -> None:
-    for colour in (*LINES["agents"].values(), style.GREY, *style.STAGES):
-        text = style.readable(colour, style.LIGHT, style.TEXT_CONTRAST)
-        assert style.contrast(text, style.LIGHT) >= 4.5

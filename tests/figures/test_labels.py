@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reinstate.figures.chart import Chart, Line, Series
-from reinstate.figures.labels import marks_on_top, names_of, place_labels, place_names, spread
+from reinstate.figures.labels import names_of, place_labels, place_names, spread
 
 
 def test_heights_are_moved_as_little_as_needed() -> None:
@@ -26,30 +26,21 @@ def test_heights_stay_between_the_ends() -> None:
 def test_names_stand_where_lines_end() -> None:
     line = Series("a rather long name of a line", "#E69F00", [1, 2, 3], [1.0, 2.0, None])
     unnamed = Series("no", "#000000", [1], [1.0], in_legend=False)
-    (name,) = names_of(Chart("", "", "", [line, unnamed]))
+    (name,) = names_of(Chart("", "", "", [line, unnamed]), 18)
     assert (name.x, name.y, name.text) == (2, 2, "a rather long name\nof a line")
-    assert (name.series, name.place) == (line, 0)
+    assert name.series == line
     paired = Chart("", "", "", [line], categories=["uncued", "cued"], paired=True)
-    assert names_of(paired) == []  # above its slope
+    assert names_of(paired, 18) == []  # above its slope
 
 
 def test_names_of_lines_that_meet_are_moved_apart() -> None:
     ends = {"a": 5.0, "b": 5.0, "c": 0.0}
     chart = Chart("", "", "", [Series(n, "#000000", [1, 2], [1.0, y]) for n, y in ends.items()])
-    a, b, c = place_names(chart, names_of(chart), height=100, line=10)
-    assert a.wanted == b.wanted and abs(a.height - b.height) == pytest.approx(10)
-    assert c.height == c.wanted == 0
-    (long,) = names_of(Chart("", "", "", [Series("word " * 40, "#000000", [1], [1.0])]))
+    a, b, c = place_names(chart, names_of(chart, 18), height=100, line=10)
+    assert a[0] == b[0] and abs(a[1] - b[1]) == pytest.approx(10)
+    assert c == (0, 0)
+    (long,) = names_of(Chart("", "", "", [Series("word " * 40, "#000000", [1], [1.0])]), 18)
     assert long.text.count("\n") == 2 and long.text.endswith("…")
-
-
-def test_marks_are_labelled_where_nothing_is_drawn() -> None:
-    high = Series("a", "#000000", [0, 100], [9.0, 9.0])
-    chart = Chart("", "", "", [high], marks=[Line("from here", 50)], include=[0.0, 9.3])
-    assert marks_on_top(chart, 0.02, 0.1) == [False]
-    low = Series("a", "#000000", [0, 100], [1.0, 1.0])
-    chart = Chart("", "", "", [low], marks=[Line("from here", 50)], include=[0.0, 9.3])
-    assert marks_on_top(chart, 0.02, 0.1) == [True]
 
 
 def test_labels_of_lines_avoid_curves_each_other_and_the_border() -> None:

@@ -47,11 +47,6 @@ def test_png_and_svg_with_the_same_bytes_for_the_same_numbers(tmp_path: Path) ->
     assert len(list(tmp_path.iterdir())) == 4
 
 
-def test_a_notebook_can_show_a_figure() -> None:
-    figure: Any = mpl.draw([CHART])
-    assert figure._repr_png_().startswith(b"\x89PNG")
-
-
 def test_means_seeds_and_intervals() -> None:
     axes = axes_of(CHART)
     drawn = [np.asarray(line.get_xydata()).tolist() for line in axes.lines]
@@ -137,12 +132,6 @@ def test_a_path_along_one_edge_stays_in_its_cells_however_often() -> None:
     assert np.abs(pieces[..., 1]).max() < 0.5
     rows = {round(float(y), 6) for y in pieces[..., 1].ravel()}
     assert len(rows) == 39  # one for each of its moves
-
-
-def test_a_maze_without_pairs_says_so() -> None:
-    figure = mpl.draw([Trajectories(2, 3, [])])
-    assert figure.get_suptitle() == "no context started twice in the same place"
-    assert len(figure.axes) == 2 and not any(a.collections for a in figure.axes)
 
 
 def test_the_command_starts_without_matplotlib() -> None:

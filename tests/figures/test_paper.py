@@ -14,6 +14,7 @@ from reinstate.figures.mpl import require_own, save_figure
 from reinstate.runs.conclusions import read_results
 from reinstate_paper.composing import WIDTHS
 from reinstate_paper.figures import figure_4, memory_as_input
+from spoken import Command, assert_refused
 
 RESULTS = Path(__file__).parents[2] / "results"
 FIGURES = {int(name): each for name, each in composed_figures().items()}
@@ -89,8 +90,21 @@ def test_what_the_bandits_show() -> None:
 
 
 def test_ceilings_and_the_start_of_recall_are_named() -> None:
-    assert {"best with memory, 8.93", "best without, 8.38", "recall on"} <= {*written(4)}
-    assert {"best with memory, 8.75", "best without, 4.44", "chance, 1.80"} <= {*written(3)}
+    assert {"upper bound, 8.93", "best without, 8.38", "recall on"} <= {*written(4)}
+    assert {"best with memory (a bound), 8.75", "best without, 4.44", "chance, 1.80"} <= {
+        *written(3)
+    }
+
+
+def test_captions_are_written_beside_figures(command: Command) -> None:
+    line = f"figure 4 --results {RESULTS} --out four.pdf"
+    for _ in range(2):  # its own are replaced
+        assert command(line).code == 0
+    text = Path("four.txt").read_text()
+    assert text.startswith("Figure 4. Compositional bandits.") and "20 classes" in text
+    Path("four.txt").write_text("mine")
+    assert_refused(command(line), "four.txt exists and is not of reinstate figure")
+    assert Path("four.txt").read_text() == "mine"
 
 
 def test_the_maze_at_first_and_second_exposure() -> None:
@@ -184,7 +198,8 @@ def test_memory_as_an_input_by_the_numbers_fed() -> None:
     runs = {"epl2rl": [9.0, 11.0], "epl2rl_input": [2.0, 4.0], "epl2rl_input_4": [6.0, 10.0, 8.0]}
     (chart,) = memory_as_input(results(**runs))
     (series,) = chart.series
-    assert [*series.x] == [4, 50] and [*series.y] == pytest.approx([0.75, 0.125])
-    assert series.per_seed == [[0.5, 0.0], [1.0, 0.25], [0.75, None]] and chart.log_x
+    assert [chart.categories[int(x)] for x in series.x] == ["4", "all 50"]
+    assert [*series.y] == pytest.approx([0.75, 0.125])
+    assert series.per_seed == [[0.5, 0.0], [1.0, 0.25], [0.75, None]]
     del runs["epl2rl_input_4"]  # the whole state alone is no comparison of sizes
     assert memory_as_input(results(**runs)) == []

@@ -5,6 +5,7 @@ import io
 import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -15,9 +16,17 @@ from rich.console import Console
 from reinstate.agent import Network, make_agent
 from reinstate.errors import UserError
 from reinstate.evaluation import Evaluation, Record, evaluate
-from reinstate.figures.film import Move, Walk, film
+from reinstate.figures.film import film
 from reinstate.figures.scenes import text
-from reinstate.figures.watching import exposures_of, retrieved, scenes_of, show, walk
+from reinstate.figures.style import CONTRAST, TEXT_CONTRAST, contrast
+from reinstate.figures.watching import (
+    _merit_of_cue,
+    exposures_of,
+    retrieved,
+    scenes_of,
+    show,
+    walk,
+)
 from reinstate.memory import DND
 from reinstate.tasks.bandits import BanditTrace, BarcodeBandits
 from reinstate.tasks.compositional import CompositionalBandits
@@ -138,7 +147,8 @@ def test_moves_lead_where_the_world_says() -> None:
     first, second = (walk(each) for each in exposures_of(MAZE, twice(), [1, 2]))
     assert first.moves == [(3, 4, False), (4, 5, False), (5, 8, True), (0, 0, False)]  # a wall
     assert [len(search) for search in first.searches()] == [3, 1]
-    assert second.facts == ("context #1", "retrieved: exposure 1 of this context")
+    assert first.said == "4 steps; the maze is new to it."
+    assert second.said == "4 steps; it remembers this maze."
     record = played()
     for exposure in exposures_of(MAZE, record, [1, 2]):
         for now, following in pairwise(walk(exposure).moves):
@@ -198,7 +208,7 @@ def test_the_animation_follows_the_agent() -> None:
     names = [e.get("style", "").removeprefix("animation-name:") for e in moving]
     assert sorted(names) == sorted(re.findall(r"@keyframes (\w+)\{", drawn))
     captions = [e.text for e in root.iter(f"{SVG}text") if e.get("class") == "caption"]
-    assert captions == ["first exposure", "second exposure"]
+    assert captions == ["First visit: 1 goal", "Second visit: 1 goal"]
     agent, _ = (e for e in moving if "agent" in e.get("class", ""))
     name = agent.get("style", "").removeprefix("animation-name:")
     body = drawn.split(f"@keyframes {name}{{")[1].split("}}")[0]
@@ -206,11 +216,35 @@ def test_the_animation_follows_the_agent() -> None:
     times = [float(time) for time, _, _ in stages]
     assert times == sorted(times) and times[0] == 0 and times[-1] == 100
     side = 240 // 3
-    cells = [int(float(x) // side + 3 * ((float(y) - 62) // side)) for _, x, y in stages]
+    cells = [int(float(x) // side + 3 * ((float(y) - 44) // side)) for _, x, y in stages]
     # Before the move, after it, and as it ends; then the pause.
     assert cells == [3, 4, 4, 4, 5, 5, 5, 8, 8, 0, 0, 0, 0]
 
 
-def test_a_full_animation_is_small() -> None:
-    walks = [Walk(1, 15, [Move(n % 15, n % 15 + 1, False) for n in range(20)])] * 3
-    assert len(film(4, 4, walks, "three")) < 60_000
+def test_the_picture_stands_still_at_first_and_has_colours_for_both_schemes() -> None:
+    """A preview shows the first frame: both searches, and how many goals were reached."""
+    drawn = film(3, 3, [walk(each) for each in exposures_of(MAZE, twice(), [1, 2])], "a maze")
+    assert re.search(r"animation:[\d.]+s linear 3s infinite", drawn)
+    root = ET.fromstring(drawn)
+    trails = [e for e in root.iter(f"{SVG}path") if "trail" in e.get("class", "")]
+    assert [e.get("opacity") for e in trails] == ["1"] * 3 + ["0"] + ["1"] + ["0"] * 3
+    light, dark = drawn.split("prefers-color-scheme:dark")[:2]
+    for scheme in (light, dark):
+        colours = dict(
+            re.findall(r"(?:^|[}{\n])\.?(paper|text|agent|t\d)\{(?:fill|stroke):(#\w+)", scheme)
+        )
+        assert contrast(colours.pop("text"), paper := colours.pop("paper")) >= TEXT_CONTRAST
+        assert all(contrast(each, paper) >= CONTRAST for each in colours.values())
+        assert len(colours) == 9
+
+
+def test_the_cue_worth_watching_brings_back_what_it_paid() -> None:
+    """Of three cues, met in episodes 0 to 2 and shown again in 3 to 5, the second one tells."""
+    reward = np.array([[0, 0], [0, 1], [0, 1], [0, 1], [0, 1], [0, 1]], float)
+    record: Any = SimpleNamespace(
+        context_id=np.array([[[7, 8, 9, 7, 8, 9]]]),
+        retrieved=np.array([[[-1, 0, 1, 0, 1, 0]]])[..., None],
+        reward=reward[None, None],
+    )
+    merits = [_merit_of_cue(record, 0, 0, np.array([n, n + 3])) for n in range(3)]
+    assert merits == [(True, False, True), (True, True, True), (False, True, True)]

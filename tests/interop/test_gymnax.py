@@ -89,18 +89,6 @@ def test_gymnax_rolls_our_environment_out() -> None:
     np.testing.assert_array_equal(total[:, 0], reward.sum(axis=1))
 
 
-def test_gymnasium_drives_our_environment_by_the_wrappers_of_gymnax() -> None:
-    env = wrappers.GymnaxToGymWrapper(ENV)
-    assert env.action_space.n == 3 and env.observation_space.shape == ENV.obs_shape
-    observation, _ = env.reset(seed=1)
-    assert env.observation_space.contains(np.asarray(observation))
-    assert len(env.step(1)) == 5
-    lanes = wrappers.GymnaxToVectorGymWrapper(ENV, num_envs=2)
-    observations, _ = lanes.reset(seed=1)
-    assert observations.shape == (2, *ENV.obs_shape)
-    assert lanes.step(np.array([0, 1]))[1].shape == (2,)
-
-
 def test_an_agent_of_ours_learns_in_an_environment_of_gymnax() -> None:
     env, params = gymnax.make("CartPole-v1")
 

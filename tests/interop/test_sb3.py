@@ -5,13 +5,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
 pytest.importorskip("sb3_contrib")
 
 from reinstate.files import read_json  # noqa: E402
-from reinstate.interop.gymnasium import IDS  # noqa: E402
+from reinstate.interop.gymnasium import IDS, ReinstateEnv  # noqa: E402
+from reinstate.interop.sb3 import ReinstateVecEnv  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -49,3 +51,32 @@ def test_the_recorded_run_is_well_above_chance() -> None:
     low, high = found["reward"]["ci95"]
     assert len(found["reward"]["per_seed"]) >= 3
     assert found["chance"] + 1 < low < high < found["without_memory"] + 0.1
+
+
+def test_the_vector_environment_is_what_sb3_makes_of_single_ones() -> None:
+    """Observations, rewards, ends and infos of both, seeded and not, through several epochs."""
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    settings: Any = {"per": "exposure", "last_step": True}
+    ours: Any = ReinstateVecEnv(TASK, 3, **settings)
+    theirs: Any = DummyVecEnv([lambda: ReinstateEnv(TASK, **settings)] * 3)
+    assert ours.observation_space == theirs.observation_space and ours.get_attr("world")[2] == TASK
+    for envs in (ours, theirs):
+        envs.seed(5)
+    np.testing.assert_array_equal(ours.reset(), theirs.reset())
+    generator = np.random.default_rng(0)
+    for _ in range(60):
+        actions = generator.integers(2, size=3)
+        mine, other = ours.step(actions), theirs.step(actions)
+        for one, same in zip(mine[:3], other[:3], strict=True):
+            np.testing.assert_array_equal(one, same)
+            assert one.dtype == same.dtype
+        for info, same in zip(mine[3], other[3], strict=True):
+            assert not same.pop("TimeLimit.truncated")
+            assert info.keys() == same.keys()
+            assert all(np.array_equal(info[name], same[name]) for name in info)
+        for info, same in zip(ours.reset_infos, theirs.reset_infos, strict=True):
+            assert info["context_id"] == same["context_id"]
+    np.testing.assert_array_equal(ours.reset(), theirs.reset())
+    with pytest.raises(AttributeError, match="lanes share world"):
+        ours.set_attr("world", None)

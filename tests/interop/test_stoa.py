@@ -125,5 +125,3 @@ def test_an_exposure_can_be_an_episode_of_its_own() -> None:
         StoaEnvironment(Environment(WORLD, per="exposure"))
     with pytest.raises(ValueError, match="after every episode"):
         for_stoix(Environment(WORLD, per="exposure"))
-    with pytest.raises(TypeError, match="functional Environment"):
-        StoaEnvironment(WORLD)  # type: ignore[arg-type]

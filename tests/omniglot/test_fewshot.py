@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate.errors import UserError
-from reinstate_paper.omniglot.fewshot import Rule, accuracy, one_shot_runs_accuracy, pixels, table
+from reinstate_paper.omniglot.fewshot import Rule, accuracy, one_shot_runs_accuracy, table
 from reinstate_paper.omniglot.images import OneShotRun
 
 
@@ -55,13 +54,6 @@ def test_a_test_drawing_is_never_its_own_example() -> None:
     assert found.mean <= 0.3
 
 
-def test_more_trials_than_a_chunk() -> None:
-    x = clusters(1.5, characters=100)
-    few, many = accuracy(x, 5, 1, 400, 1), accuracy(x, 5, 1, 1600, 1)
-    assert few.error / many.error == pytest.approx(2, rel=0.15)
-    assert accuracy(x, 5, 1, 400, 1) == few != accuracy(x, 5, 1, 400, 2)
-
-
 def test_table() -> None:
     rows = table(clusters(0.01), trials=10, seed=0)
     assert [(r["way"], r["shot"], r["rule"]) for r in rows] == [
@@ -85,15 +77,3 @@ def test_one_shot_runs() -> None:
     half = OneShotRun(x, x[::-1], np.array([3, 2, 0, 1]))
     assert one_shot_runs_accuracy(embed, [right, right]) == (1.0, 0.0)
     assert one_shot_runs_accuracy(embed, [right, half]) == pytest.approx((0.75, 0.25))
-
-
-def test_pixels() -> None:
-    images = np.arange(2 * 3 * 4 * 4, dtype=np.uint8).reshape(2, 3, 4, 4)
-    assert pixels(images).shape == (2, 3, 16) and pixels(images)[1, 2, -1] == 95
-
-
-def test_questions_that_cannot_be_asked() -> None:
-    with pytest.raises(UserError, match="31-way 1-shot takes more than"):
-        accuracy(clusters(1.0), 31, 1, 10, 0)
-    with pytest.raises(UserError, match="5-way 20-shot takes more than"):
-        accuracy(clusters(1.0), 5, 20, 10, 0)

@@ -65,7 +65,7 @@ def test_embeddings_are_those_of_the_images(
     embeddings: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reinstate_paper.omniglot.embedder.CHUNK", 3)
-    images = load_drawings("evaluation").images
+    images = load_drawings("evaluation")
     few = [0, 393, 658], [0, 7, 19]  # a drawing of each of three characters
     again = embed(load_embedder(), images[few][:, None])
     assert again.shape == (3, 1, 128)

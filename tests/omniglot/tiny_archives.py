@@ -53,12 +53,6 @@ def pack(path: Path, files: dict[str, bytes], inside: str = "") -> Path:
     return path
 
 
-def unpack(folder: Path, files: dict[str, bytes]) -> None:
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-
-
 def expect(monkeypatch: pytest.MonkeyPatch, name: str, files: dict[str, bytes]) -> None:
     """Take these files for the public ones."""
     public = ARCHIVES[name]._replace(sha256=content_sha256(files))

@@ -53,19 +53,6 @@ TRY = """[...document.querySelectorAll("figure.chart")].map((figure) => {
   const displays = [shown(), (entry.click(), shown()), (entry.click(), shown())];
   return { id: figure.id, hovered, first, last, marks, left, displays };
 })"""
-MOVE = """(() => {
-  const figure = document.querySelector("figure.replay");
-  const [toggle, slider] = [figure.querySelector("button"), figure.querySelector("input")];
-  if (toggle.textContent === "Play") toggle.click();
-  toggle.click();
-  const stands = (value) => {
-    slider.value = String(value);
-    slider.dispatchEvent(new Event("input"));
-    return getComputedStyle(figure.querySelector(".moving.agent")).transform;
-  };
-  const places = [0, Number(slider.max) / 2, 0].map(stands);
-  return { places, said: figure.querySelector("output").textContent, word: toggle.textContent };
-})()"""
 
 
 def test_charts_answer_to_pointer_keys_and_buttons(shown: Page) -> None:
@@ -84,13 +71,6 @@ def test_charts_answer_to_pointer_keys_and_buttons(shown: Page) -> None:
         regret = agent["by_exposure"]["regret"]
         assert f"{label(name)}: {with_bounds(regret['mean'][0], regret['ci95'][0])}" in lines
     assert len(lines) == len(results["agents"]) + 3  # and three algorithms
-
-
-def test_a_replay_is_moved_by_hand(shown: Page) -> None:
-    told = shown.value(MOVE)
-    start, middle, again = told["places"]
-    assert start == again != middle and told["word"] == "Play"
-    assert told["said"].endswith(" of 16")
 
 
 def test_an_error_would_be_noticed(browser: Browser, tmp_path: Path) -> None:
@@ -162,11 +142,11 @@ def test_it_is_light_or_dark_as_the_reader_wishes(shown: Page, tmp_path: Path) -
             assert pixels.std() > 10  # not blank
 
 
-def test_five_experiments_print_on_ten_pages(shown: Page, tmp_path: Path) -> None:
+def test_five_experiments_print_on_a_dozen_pages(shown: Page, tmp_path: Path) -> None:
     printed = Path(os.environ.get("REINSTATE_SHOTS", tmp_path)) / "report.pdf"
     printed.write_bytes(shown.printed())
     pages = re.findall(rb"/Type\s*/Page\b", printed.read_bytes())
-    assert 3 < len(pages) <= 10
+    assert 3 < len(pages) <= 12
 
 
 @axe.needed

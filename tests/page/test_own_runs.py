@@ -1,7 +1,6 @@
 """`reinstate report` on runs of one's own: alone, side by side, and not yet judged."""
 
 import copy
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from reinstate.files import write_json
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.reproduce import optimum_of
 from reinstate.runs.run import Run
-from spoken import Command, assert_refused
 from tiny import TINY, new_run
 
 
@@ -91,48 +89,6 @@ def test_a_run_that_is_not_judged_shows_its_curve(tmp_path: Path) -> None:
     assert page.one("table", class_="scores").rows() == [["epL2RL", "not evaluated", "–"]]
     assert "reinstate evaluate RUN" in page.one("main").text
     assert len(page.all("figure", class_="chart")) == 1
-
-
-def spoil(run: Run, name: str, content: str) -> Path:
-    (run.path / name).write_text(content)
-    return run.path
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("evaluation.json", "{", "cannot be read"),
-        ("config.json", "[]", "is not the config of a run"),
-        (
-            "config.json",
-            '{"format": 2, "config": {"experiment": "chess"}}',
-            "unknown experiment 'chess'",
-        ),
-        (
-            "metrics.jsonl",
-            '{"epoch": 1, "seconds": 1, "loss": 3, "right": 1}\n',
-            "([0]: Object missing required field steps)",
-        ),
-    ],
-)
-def test_broken_runs_are_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
-    path = spoil(made_run(tmp_path / "run"), name, content)
-    with pytest.raises(UserError, match=re.escape(message)) as caught:
-        report(path)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("report", "results first"),
-        ("report nowhere", "nowhere does not exist"),
-        ("report .", "holds neither results.json nor a run"),
-        ("report empty --oot x", "--oot"),
-    ],
-)
-def test_mistakes_are_one_line(command: Command, line: str, message: str) -> None:
-    assert_refused(command(line), message)
 
 
 def test_a_run_without_anything_to_show(tmp_path: Path) -> None:

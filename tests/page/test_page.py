@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from page.reading import Element, read
-from page.recorded import BARCODES, RESULTS, page_from, small
+from page.recorded import BARCODES, RESULTS
 from reinstate.analysis.verdicts import with_interval
-from reinstate.figures.markup import number, with_bounds
-from reinstate.figures.numbers import MOST_POINTS
+from reinstate.figures.markup import with_bounds
 from reinstate.figures.page import load, page_of
 from reinstate.figures.style import (
     CONTRAST,
@@ -23,7 +22,6 @@ from reinstate.figures.style import (
     label,
     readable,
 )
-from reinstate.files import read_json
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import EXPERIMENTS
 
@@ -65,15 +63,12 @@ def test_headings_and_landmarks(page: Element) -> None:
     assert first.attributes == {"class": "skip", "href": "#main"}
 
 
-def test_every_chart_has_title_description_and_a_table_of_its_data(page: Element) -> None:
+def test_every_chart_has_a_title_and_a_table_of_its_data(page: Element) -> None:
     charts = page.all("figure", class_="chart")
     assert len(charts) >= 2 * len(RECORDED)
     for chart in charts:
         svg = chart.one("svg", role="img")
-        title, desc = svg.one("title"), svg.one("desc")
-        assert title.text and len(desc.text) > 40
-        labels = f"{title.attributes['id']} {desc.attributes['id']}"
-        assert svg.attributes["aria-labelledby"] == labels
+        assert svg.one("title").text
         table = chart.one("details").one("table")
         series = {e.attributes["data-series"] for e in svg.walk() if "data-series" in e.attributes}
         head = [th for th in table.all("th") if "data-series" in th.attributes]
@@ -190,37 +185,3 @@ def test_larger_mazes_get_sections_of_their_own() -> None:
     shown = [tr.one("th").text for tr in page.one("figure", id="overview-chart").all("tr")[1:4]]
     maze = "contextual water maze"
     assert shown == [maze, f"{maze} (6x6)", f"{maze} (8x8)"]
-    sizes = page.one("figure", id="water-maze-chart-3")
-    assert "by the size of the maze" in sizes.one("figcaption").text
-    rows = [tr for tr in sizes.all("tr") if "data-x" in tr.attributes]
-    assert [tr.one("th").text for tr in rows] == ["16", "36", "64"]
-    for path, tr in zip([paths[0] / "results.json", *paths[1:]], rows, strict=True):
-        results = read_json(path)
-        steps = results["agents"]["epl2rl"]["maze"]["steps_or_end"]
-        known = [with_bounds(steps["mean"][n], steps["ci95"][n]) for n in (0, 1)]
-        least = number(results["optimum"]["steps_goal_known"])
-        assert [td.text for td in tr.all("td")] == [*known, least]
-
-
-def test_long_curves_are_thinned(tmp_path: Path) -> None:
-    results = small()
-    curve = results["agents"]["epl2rl"]["curve"]
-    many = 5 * MOST_POINTS
-    curve["episodes"] = list(range(many))
-    curve["reward"] = {"mean": [1.0] * many, "ci95": None, "per_seed": [[1.0] * many] * 30}
-    del results["agents"]["l2rl"]
-    chart = read(page_from(results)).all("figure", class_="chart")[0]
-    assert len([tr for tr in chart.all("tr") if "data-x" in tr.attributes]) == MOST_POINTS
-
-
-def test_numbers_keep_their_digits() -> None:
-    values = [None, 0.0, 2e-5, 0.03456, -1.0, 12.34567, 1234.56]
-    assert [number(v) for v in values] == [
-        "–",
-        "0.000",
-        "2.0e-05",
-        "0.035",
-        "-1.000",
-        "12.346",
-        "1234.6",
-    ]

@@ -231,3 +231,16 @@ def test_the_arms_answer_to_digits_and_the_memory_fills(browser: Browser, tmp_pa
         and seen["filled"] == sorted(seen["filled"])
     )
     assert seen["filled"][-1] <= 3  # a context that comes back takes the place of its own
+
+
+def test_arrow_keys_play_from_the_start_and_do_not_scroll(browser: Browser, tmp_path: Path) -> None:
+    write_play(tmp_path / "play.html")
+    page = Page(browser)
+    page.open((tmp_path / "play.html").as_uri())
+    page.ask("Page.bringToFront")
+    began = page.value("document.querySelector('[data-part=live]').textContent")
+    for kind in ("rawKeyDown", "keyUp"):
+        page.ask("Input.dispatchKeyEvent", type=kind, key="ArrowDown", windowsVirtualKeyCode=40)
+    moved = page.value("document.querySelector('[data-part=live]').textContent")
+    assert began != moved and "19 steps left" in moved
+    assert page.value("scrollY") == 0

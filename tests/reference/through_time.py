@@ -1,4 +1,4 @@
-"""The equations of `reinstate.through_time`, step by step."""
+"""The equations of `reinstate.recompute`, step by step."""
 
 import jax
 import jax.numpy as jnp

@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 from jax import Array
 
-from reinstate import rivals
 from reinstate.agent import AGENTS, Network
 from reinstate.memory import DND
 from reinstate.player import Inputs
+from reinstate.rivals import EQUAL, MEDIUM, WIDE
+from reinstate.rivals.attention import HCAM, Cache
 from reinstate.rivals.base import Rival, epoch_steps, in_blocks, num_weights
 from reinstate.rivals.deltanet import CHUNK, inverse, solve
-from reinstate.rivals.hcam import HCAM
-from reinstate.rivals.makers import EQUAL, MEDIUM, RIVALS, WIDE
-from reinstate.rivals.transformer import Cache
 from reinstate.tasks.bandits import BarcodeBandits
 from reinstate_paper.against_rivals import QUICK
 
@@ -30,7 +28,7 @@ EPOCH = [name for name in EQUAL if name != "epl2rl-oracle"]
 
 
 def make(name: str, world: BarcodeBandits = LONG) -> Rival:
-    rival: Rival = RIVALS[name](world, NETWORK, key=jax.random.key(1))
+    rival: Rival = AGENTS[name](world, NETWORK, key=jax.random.key(1))
     return rival
 
 
@@ -101,13 +99,13 @@ def test_weights_are_as_many_as_those_of_epl2rl() -> None:
     aim = num_weights(AGENTS["epl2rl"], world, network)
     assert aim == (11 + 50 + 1) * 250 + 51 * 11
     for name in EQUAL:
-        assert abs(num_weights(RIVALS[name], world, network) / aim - 1) < 0.13, name
+        assert abs(num_weights(AGENTS[name], world, network) / aim - 1) < 0.13, name
     for name in WIDE:
-        assert num_weights(RIVALS[name], world, network) > 4 * aim, name
+        assert num_weights(AGENTS[name], world, network) > 4 * aim, name
 
 
 def test_larger_agents_of_a_small_contest_have_as_many_weights_as_each_other() -> None:
-    sizes = {n: num_weights(RIVALS[n], QUICK.task, QUICK.network) for n in MEDIUM}
+    sizes = {n: num_weights(AGENTS[n], QUICK.task, QUICK.network) for n in MEDIUM}
     small = num_weights(AGENTS["epl2rl"], QUICK.task, QUICK.network)
     assert all(13 * small < size < 20 * small for size in sizes.values()), sizes
 
@@ -164,7 +162,7 @@ def test_no_rival_waits_for_threads(name: str) -> None:
 
 
 def test_eigenvalues_of_the_linear_recurrent_unit_start_within_their_ring() -> None:
-    core: Any = RIVALS["lru-128"](WORLD, NETWORK, key=jax.random.key(0)).core
+    core: Any = AGENTS["lru-128"](WORLD, NETWORK, key=jax.random.key(0)).core
     moduli = np.abs(core.layers[1].eigenvalues)
     assert 0.9 <= moduli.min() < 0.93 and 0.97 < moduli.max() <= 0.999
 
@@ -204,8 +202,3 @@ def test_blocks_do_not_change_a_scan() -> None:
     plain = jax.lax.scan(step, jnp.zeros(()), xs)[1]
     for block in (1, 3, 7, 9):
         np.testing.assert_array_equal(in_blocks(step, jnp.zeros(()), xs, block)[1], plain)
-
-
-def test_every_name_stands_for_a_maker() -> None:
-    assert [*rivals.EQUAL, *rivals.MEDIUM, *rivals.WIDE] == list(RIVALS)
-    assert all(AGENTS[name] is RIVALS[name] for name in RIVALS)

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from jax import Array
 
-from reinstate.agent import Network
+from reinstate.agent import AGENTS, Network
 from reinstate.analysis.memory_map import evaluate_watched
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
 from reinstate.memory import DND
-from reinstate.rivals.makers import RIVALS
 from reinstate.tasks.bandits import BarcodeBandits
 
 NETWORK = Network(hidden_size=4)
@@ -58,8 +57,8 @@ def test_the_newest_state_of_the_own_context_comes_back(watched: bool) -> None:
 
 def test_in_a_new_context_nothing_comes_back() -> None:
     world = Changing(num_arms=3, pulls=2, num_contexts=3, repeats=4)
-    oracle = RIVALS["epl2rl-oracle"](world, NETWORK, key=jax.random.key(0))
-    memory = RIVALS["epl2rl-oracle"].memory_for(DND(), world, NETWORK)
+    oracle = AGENTS["epl2rl-oracle"](world, NETWORK, key=jax.random.key(0))
+    memory = AGENTS["epl2rl-oracle"].memory_for(DND(), world, NETWORK)
     contents = memory.write(memory.empty(10, 4), jnp.full(10, 2.0), jnp.ones(4))
     for query, expected in ((2.0, 1.0), (3.0, 0.0), (1.0, 0.0)):
         recalled, *_ = oracle.read(memory, contents, jnp.full(10, query), None)

@@ -17,7 +17,6 @@ from reinstate.learner import A2C, Learner, a2c_loss
 from reinstate.memory import DND
 from reinstate.recompute import play_to_learn
 from reinstate.rivals.base import Rival
-from reinstate.rivals.makers import RIVALS
 from reinstate.rivals.recurrent import LSTM
 from reinstate.rollout import play, start_lanes
 from reinstate.runs.size import bytes_of
@@ -35,7 +34,7 @@ SETTINGS = A2C(lanes=2, epochs=1, discount=0.8, value_cost=0.3)
 
 def shallow(name: str, world: World) -> Any:
     """A rival with one layer: it compiles in half the time."""
-    maker: Any = RIVALS[name]
+    maker: Any = AGENTS[name]
     less = {"layers": 1} if hasattr(maker, "layers") else {}
     return replace(maker, **less)(world, NETWORK, key=jax.random.key(0))
 
@@ -119,7 +118,7 @@ def test_a_window_of_a_tenth_keeps_a_fifth_of_it_or_less() -> None:
 def _kept(world: World, name: str, episodes: int) -> int:
     learner = Learner(
         world,
-        partial(RIVALS[name], world, Network()),
+        partial(AGENTS[name], world, Network()),
         NONE,
         A2C(lanes=1, epochs=1, episodes_per_update=episodes),
     )

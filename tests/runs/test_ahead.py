@@ -1,6 +1,7 @@
 """What is compiled ahead is what would have been compiled; only what is needed is."""
 
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def test_programs_come_in_the_order_in_which_they_are_needed(
     monkeypatch.setattr(reproduce, "compile_epoch", compiled)
     evaluators: Any = {name: _Evaluator(started, name, gate) for name in runs}
     every = dict.fromkeys(runs, TINY)
-    with Ahead(runs, evaluators, every, SPREAD) as made:
+    with closing(Ahead(runs, evaluators, every, SPREAD)) as made:
         others = made.compute(lambda: 7)
         # One agent is trained already, and the next is trained at once: `train` compiles that.
         assert [made.epoch_of(name) for name in ("epl2rl", "l2rl")] == [None, None]
@@ -88,7 +89,7 @@ def test_who_stops_does_not_wait(runs: dict[str, Run]) -> None:
     every = dict.fromkeys(runs, TINY)
     with (
         pytest.raises(KeyboardInterrupt),
-        Ahead(runs, evaluators, every, SPREAD) as made,
+        closing(Ahead(runs, evaluators, every, SPREAD)) as made,
     ):
         raise KeyboardInterrupt
     assert not started

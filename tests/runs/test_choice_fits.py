@@ -10,7 +10,7 @@ import pytest
 
 import reinstate
 from reinstate.choices.model import Choices, simulate
-from reinstate.choices.tables import COLUMNS
+from reinstate.choices.reading import COLUMNS
 from reinstate.errors import UserError
 from reinstate.figures import mpl
 from reinstate.runs.choice_fits import (
@@ -130,6 +130,19 @@ def test_its_design_is_recovered(found: FittedChoices) -> None:
     recovered = found.recovery(seed=2)
     assert recovered["design"] == found["data"]["design"]
     assert recovered["intervals"] == 4 * (4 + 6)
+    imb = [row["true"] for row in recovered["rows"] if row["strategy"] == "IMB"]
+    assert np.mean(imb) == pytest.approx(found["group"]["cued"]["IMB"]["mean"], abs=0.5)
+
+
+def test_group_weights_say_whose_they_are(found: FittedChoices) -> None:
+    weight = found["group"]["cued"]["EMB"]
+    assert weight["participants"] == ["p1", "p2", "p3", "p4"]
+    own = {
+        r["participant"]: r["estimate"]
+        for r in found["rows"]
+        if r["part"] == "cued" and r["strategy"] == "EMB"
+    }
+    assert dict(zip(weight["participants"], weight["per_participant"], strict=True)) == own
 
 
 def test_choices_are_written_as_they_are_read(tmp_path: Path) -> None:

@@ -70,6 +70,13 @@ def test_what_was_trained_together_and_taken_apart_is_the_same_again(tmp_path: P
     )
 
 
+def test_a_claim_whose_verdict_depends_on_size_says_so() -> None:
+    for name, noted in (("barcode-bandits", True), ("two-step", False)):
+        checks = read_results(RESULTS / name)["checks"]
+        (check,) = [check for check in checks if check["claim"].startswith("epl2rl-input is at")]
+        assert ("256 lanes" in check.get("note", "")) == noted
+
+
 def test_what_cannot_stand_side_by_side_is_refused(tmp_path: Path) -> None:
     one, two = with_agents(epl2rl={0: 8.0}), with_agents(l2rl={0: 4.0})
     larger = copy.deepcopy(two)

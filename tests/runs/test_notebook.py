@@ -1,5 +1,7 @@
 """The front door: train, look, judge, save and load in a notebook."""
 
+import json
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,8 @@ import pytest
 
 import reinstate
 from reinstate import DND, RecordedResults, TrainedAgent, UserError
-from reinstate.agent import AGENTS, Wiring
-from reinstate.analysis.verdicts import count_verdicts
+from reinstate.analysis.verdicts import count_verdicts, with_interval
+from reinstate.files import read_json
 from reinstate.runs.notebook import load, train
 from reinstate.tasks.bandits import BarcodeBandits
 from tiny import TINY, contents
@@ -67,10 +69,6 @@ def test_a_run_comes_back_as_it_was(trained: TrainedAgent, saved: Path) -> None:
         trained.save(saved)
 
 
-def test_the_command_reads_what_was_saved(saved: Path, command: Any) -> None:
-    assert command(f"report {saved} --out page.html").code == 0
-
-
 def test_it_plays_in_another_world(trained: TrainedAgent) -> None:
     longer = replace(TINY.task, pulls=5)
     assert trained.record(longer).action.shape[-1] == 5
@@ -78,9 +76,56 @@ def test_it_plays_in_another_world(trained: TrainedAgent) -> None:
     assert player.value_size == TINY.network.hidden_size
 
 
-def test_figures(trained: TrainedAgent) -> None:
-    (axes,) = trained.figure().axes
-    assert axes.get_ylabel() == "reward per episode"
+def test_names_stand_for_worlds(trained: TrainedAgent) -> None:
+    how = {name: value for name, value in HOW.items() if name != "learner"}
+    with pytest.raises(UserError, match="did you mean barcode-bandits"):
+        train("barcode-bandit", "epl2rl", **how)
+    with pytest.raises(UserError, match="a world or the name of an experiment, not 3"):
+        train(3, "epl2rl", **how)  # type: ignore[arg-type]
+    found = train("barcode-bandits", "l2rl", epochs=1, lanes=1, **{**how, "seeds": 1})
+    assert found.settings.task == BarcodeBandits() and found.rewards.shape == (1, 1)
+
+
+def test_an_evaluation_as_tables(trained: TrainedAgent, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pandas")
+    record = trained.record()
+    steps = trained.steps()
+    assert len(steps) == record.reward.size
+    assert list(steps.columns[:6]) == ["seed", "epoch", "episode", "step", "context", "exposure"]
+    one = steps[(steps.seed == 1) & (steps.epoch == 2) & (steps.episode == 4)]
+    np.testing.assert_array_equal(one.reward, record.reward[1, 2, 4])
+    np.testing.assert_array_equal(one.exposure, np.repeat(record.exposure[1, 2, 4], 3))
+    assert steps.r.mean() == pytest.approx(record.report["r"].mean(), abs=1e-6)
+    known = steps[steps.exposure > 0]
+    assert (known.distance.abs() < 1e-5).all()  # barcodes come back exactly
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    plain = trained.steps()
+    assert isinstance(plain, dict) and [*plain] == [*steps.columns]
+    assert all(column.shape == (record.reward.size,) for column in plain.values())
+
+
+def test_weights_and_a_card_are_enough_for_others(trained: TrainedAgent, tmp_path: Path) -> None:
+    trained.save(tmp_path / "run", weights_only=True)
+    names = ["README.md", "config.json", "weights.safetensors"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == names
+    back = load(tmp_path / "run")
+    assert isinstance(back, TrainedAgent) and back.metrics == []
+    np.testing.assert_array_equal(back.record().action, trained.record().action)
+
+
+def test_the_card_of_a_run(trained: TrainedAgent, saved: Path, command: Any) -> None:
+    _, front, text = (saved / "README.md").read_text().split("---\n", 2)
+    card, reward = json.loads(front), trained.evaluate()["reward"]
+    assert card["library_name"] == "reinstate"
+    assert {"reinforcement-learning", "barcode-bandits", "epl2rl"} <= set(card["tags"])
+    (metric,) = card["model-index"][0]["results"][0]["metrics"]
+    assert metric["value"] == with_interval(reward) and "over seeds (2)" in metric["name"]
+    assert metric["value"] in text and "| memory.capacity | 6 |" in text
+    line = text.partition("console\nreinstate ")[2].partition("\n")[0]
+    assert command(f"{line} --out again").code == 0
+    saved_too = read_json(Path("again/config.json"))["config"]
+    assert saved_too == read_json(saved / "config.json")["config"]
+    assert "Not evaluated yet." in Path("again/README.md").read_text()
 
 
 def test_recorded_results_are_objects() -> None:
@@ -96,15 +141,6 @@ def test_recorded_results_are_objects() -> None:
     assert found.figure().axes and found.figure("regret").axes
     with pytest.raises(UserError, match="'maze' is no figure of it: training-curves"):
         found.figure("maze")
-
-
-def test_an_agent_without_a_name_can_be_trained_but_not_saved(tmp_path: Path) -> None:
-    nameless = Wiring("the gate, by no name", route="gate")
-    found = train(TINY.task, nameless, **HOW)
-    with pytest.raises(UserError, match=r'agent Wiring has no name .* reinstate.register\("agent"'):
-        found.save(tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-    assert AGENTS.name_of(nameless) is None
 
 
 def test_sinks_need_a_folder(tmp_path: Path) -> None:

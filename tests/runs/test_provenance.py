@@ -33,7 +33,6 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-q", "-m", "first")
     monkeypatch.setattr(provenance, "SOURCE", tmp_path)
-    monkeypatch.setattr(provenance, "FILE", tmp_path / FILE)
     monkeypatch.delenv("REINSTATE_COMMIT", raising=False)
     return tmp_path
 
@@ -49,15 +48,6 @@ def test_a_commit_is_marked_where_files_have_changed(
     assert commit() == head
     (source / FILE).write_text("as it is\n")
     assert commit() == f"{head}+changes"
-
-
-def test_a_copy_inside_somebody_elses_repository_has_no_commit(
-    source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copy = source / "src" / "installed.py"
-    copy.write_text("here, and not committed\n")
-    monkeypatch.setattr(provenance, "FILE", copy)
-    assert commit() is None
 
 
 @pytest.mark.parametrize("broken", ["no history", "no git"])

@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from reinstate.errors import UserError
+from reinstate.errors import Stopped, UserError
 from reinstate.files import read_json, write_json
-from reinstate.learner import A2C
 from reinstate.runs.conclusions import read_results
-from reinstate.runs.experiment import find_experiment
 from reinstate.runs.progress import Bar
-from reinstate.runs.run import open_run
-from reinstate.runs.training import Stopped
+from reinstate.runs.run import Run, open_run
+from reinstate.runs.training import seconds_of
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from tiny import AGENTS, TINY, contents, interrupt, new_run, reproduced, reproduction
 
@@ -47,11 +45,14 @@ def test_an_interrupted_reproduction_is_continued(
     out: Path, tmp_path: Path, results: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(out / "epl2rl", tmp_path / "x" / "epl2rl")  # the first agent is done
+    first = Run(tmp_path / "x" / "epl2rl")
+    began, *others = first.read_metrics()
+    first.write_metrics([began | {"compile": 1000.0}, *others])
     update = Bar.update
 
     def stop_second_agent(self: Bar, done: int, news: str) -> None:
         update(self, done, news)
-        if self.label == "l2rl" and done == 2:
+        if self.title.endswith(" l2rl") and done == 2:
             interrupt(signal.SIGINT)
 
     with monkeypatch.context() as patch:
@@ -67,6 +68,10 @@ def test_an_interrupted_reproduction_is_continued(
         for part in results["agents"][name].keys() - timed:
             assert again["agents"][name][part] == results["agents"][name][part], part
     assert again["checks"] == results["checks"]
+    rows = [row for name in AGENTS for row in Run(tmp_path / "x" / name).read_metrics()]
+    spent = seconds_of(rows)  # by all calls
+    assert {kind: again["seconds"][kind] for kind in spent} == pytest.approx(spent)
+    assert again["seconds"]["total"] > sum(spent.values())
 
 
 def test_results_of_other_settings_are_not_overwritten(out: Path) -> None:
@@ -85,20 +90,6 @@ def test_a_run_is_no_place_for_a_reproduction(tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"agents'])
-def test_foreign_results(tmp_path: Path, text: str) -> None:
-    (tmp_path / "results.json").write_text(text)
-    with pytest.raises(UserError, match=r"results\.json "):
-        reproduction(tmp_path, resume=True)
-    assert (tmp_path / "results.json").read_text() == text
-
-
-def test_whatever_can_be_refused_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="unknown agent 'l2r': did you mean l2rl"):
-        reproduction(tmp_path / "x", ("epl2rl", "l2r"))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_what_an_older_version_recorded_can_be_continued(out: Path, tmp_path: Path) -> None:
     """Without settings that it did not know: they have their defaults."""
     copied = Path(shutil.copytree(out, tmp_path / "x"))
@@ -113,15 +104,3 @@ def test_what_an_older_version_recorded_can_be_continued(out: Path, tmp_path: Pa
     other = replace(TINY, task=replace(TINY.task, trial_input=True))
     with pytest.raises(UserError, match=r"settings\.task\.trial_input: False → True"):
         reproduction(copied, settings=other, resume=True)
-
-
-def test_open_run(tmp_path: Path) -> None:
-    settings = replace(TINY, learner=A2C(lanes=3, discount=0.5))
-    new_run(tmp_path / "x", "l2rl", settings)
-    assert open_run(tmp_path / "x") == (BARCODE_BANDITS, "l2rl", settings)
-
-
-def test_find_experiment() -> None:
-    assert find_experiment("barcode-bandits") is BARCODE_BANDITS
-    with pytest.raises(UserError, match="unknown experiment 'barcodes': did you mean barcode-b"):
-        find_experiment("barcodes")

@@ -1,6 +1,5 @@
 """A run on disk: whatever happens, files are whole; whatever is in them, nothing is executed."""
 
-import errno
 import io
 import json
 import os
@@ -16,10 +15,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from reinstate import files
 from reinstate.errors import UserError
 from reinstate.evaluation import Record
-from reinstate.files import read_json, require_empty
+from reinstate.files import read_json
 from reinstate.runs import run as runs
 from reinstate.runs.checkpoints import CHECKPOINT, load_checkpoint
 from reinstate.runs.run import Run, config_of, write_record
@@ -44,10 +42,6 @@ def a_state(seed: int = 0) -> State:
     return State(weights, jnp.array([7, 8]), jax.random.split(key, 2))
 
 
-def raise_full(*_: Any, **__: Any) -> Any:
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
 def test_a_record_is_a_plain_npz_with_dotted_names(tmp_path: Path) -> None:
     one: list[Any] = [np.arange(2)] * 13
     gates, trace = {"r": np.ones(3), "i": np.zeros(3)}, MazeTrace(np.ones(2), np.zeros(2))  # type: ignore[arg-type]
@@ -69,12 +63,6 @@ def test_a_new_run_and_its_config(tmp_path: Path) -> None:
     assert run.read_config() == CONFIG
     saved = read_json(run.path / "config.json")
     assert saved["version"] and saved["jax"] == jax.__version__ and "commit" in saved
-
-
-@pytest.mark.parametrize("resume", [True, False])
-def test_an_empty_folder_will_do(tmp_path: Path, resume: bool) -> None:
-    Run(tmp_path).create(CONFIG, resume)
-    assert Run(tmp_path).read_config() == CONFIG
 
 
 def test_another_run_is_not_touched(tmp_path: Path) -> None:
@@ -128,14 +116,6 @@ def test_a_folder_that_is_no_run(tmp_path: Path, text: str | None, message: str)
         Run(tmp_path / "x").read_config()
 
 
-def test_require_empty(tmp_path: Path) -> None:
-    require_empty(tmp_path, "go away")
-    require_empty(tmp_path / "not there", "go away")
-    (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="is not empty: go away"):
-        require_empty(tmp_path, "go away")
-
-
 # Metrics
 
 ROW: Any = {"epoch": 1, "steps": 7, "seconds": 0.5, "reward": [1.0, 2.0]}
@@ -157,8 +137,9 @@ def test_metrics_up_to_an_epoch(tmp_path: Path) -> None:
     "tail",
     [
         *('{"epoch": 2, "rew', "\xff\n", '\n\n{"epo\n\n', "17\n", '{"epoch": 2}\n'),
-        *(json.dumps({**ROW, **change}) for change in ({"epoch": "2"}, {"reward": [[1]]})),
-        *(json.dumps({**ROW, **change}) for change in ({"steps": 1.5}, {"seconds": None})),
+        json.dumps({**ROW, "epoch": "2"}),
+        json.dumps({**ROW, "steps": 1.5}),
+        json.dumps({**ROW, "seconds": None}),
     ],
 )
 def test_a_line_cut_short_or_altered_does_not_count(tmp_path: Path, tail: str) -> None:
@@ -169,12 +150,6 @@ def test_a_line_cut_short_or_altered_does_not_count(tmp_path: Path, tail: str) -
     assert run.read_metrics() == [ROW]
 
 
-def test_metrics_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "open", raise_full, raising=False)
-    with pytest.raises(UserError, match=r"cannot write .*metrics\.jsonl: No space left"):
-        Run(tmp_path).append_metrics({"epoch": 1})
-
-
 # Checkpoints
 
 
@@ -182,7 +157,7 @@ def test_checkpoint_round_trip_is_exact(tmp_path: Path) -> None:
     state = a_state()
     path = Run(tmp_path).save_checkpoint(state, 12)
     assert path == tmp_path / "checkpoints" / "epoch-00012.safetensors"
-    back, epoch, _ = load_checkpoint(path, jax.eval_shape(a_state))
+    back, epoch = load_checkpoint(path, jax.eval_shape(a_state))
     assert epoch == 12 and isinstance(back, State)
     assert back.key.dtype == state.key.dtype
     draws = [jax.vmap(jax.random.bits)(s.key) for s in (state, back)]
@@ -195,16 +170,6 @@ def test_checkpoint_round_trip_is_exact(tmp_path: Path) -> None:
 def test_the_same_state_gives_the_same_bytes(tmp_path: Path) -> None:
     paths = [Run(tmp_path / name).save_checkpoint(a_state(), 3) for name in "abcdefgh"]
     assert len({path.read_bytes() for path in paths}) == 1
-
-
-def test_the_last_checkpoint(tmp_path: Path) -> None:
-    run = Run(tmp_path)
-    assert run.last_checkpoint() is None
-    for epoch in (99_999, 100_000, 2):
-        run.save_checkpoint({"x": jnp.ones(1)}, epoch)
-    (tmp_path / "checkpoints" / ".epoch-200000.safetensors.1.tmp").touch()
-    last = run.last_checkpoint()
-    assert last is not None and last.name == "epoch-100000.safetensors"
 
 
 def test_checkpoints_by_epoch_and_in_order(tmp_path: Path) -> None:
@@ -278,14 +243,6 @@ def test_a_foreign_file(tmp_path: Path, metadata: dict[str, str] | None) -> None
     path = tmp_path / "foreign.safetensors"
     save_file({"w": np.ones(3)}, path, metadata)
     with pytest.raises(UserError, match=f"{path} is no {CHECKPOINT}"):
-        load_checkpoint(path, a_state())
-
-
-def test_a_type_that_numpy_lacks(tmp_path: Path) -> None:
-    header = json.dumps({"w": {"dtype": "F8_E8M0", "shape": [2], "data_offsets": [0, 2]}}).encode()
-    path = tmp_path / "foreign.safetensors"
-    path.write_bytes(len(header).to_bytes(8, "little") + header + b"\0\0")
-    with pytest.raises(UserError, match=f"{path} "):
         load_checkpoint(path, a_state())
 
 

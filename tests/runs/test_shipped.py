@@ -62,7 +62,8 @@ def test_the_agent_with_memory_earns_what_none_without_could() -> None:
 def test_weights_alone_can_be_saved_and_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Evaluator, "evaluate", lambda self, state: {})
+    scores = {"reward": {"mean": 1.0, "ci95": None, "per_seed": [1.0]}}
+    monkeypatch.setattr(Evaluator, "evaluate", lambda self, state: scores)
     agent = loaded("barcode-bandits/l2rl", epochs=4)
     agent.save(tmp_path / "mine")
     again = reinstate.load(tmp_path / "mine")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reinstate.errors import UserError
-from reinstate.files import read_json, write_json
+from reinstate.files import write_json
 from reinstate.runs import sinks
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run
@@ -27,7 +27,7 @@ SEEDS = (3, 4)
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     run = Run(tmp_path / "run")
-    write_json(run.path / "config.json", {"format": 2, "config": {"agent": "epl2rl"}})
+    write_json(run.path / "config.json", {"format": 2, "id": "0a1b", "config": {"agent": "epl2rl"}})
     return run
 
 
@@ -103,11 +103,10 @@ def test_wandb_continues_the_same_run(run: Run, monkeypatch: pytest.MonkeyPatch)
     for name in ("CONFIG", "CACHE", "DATA"):
         monkeypatch.setenv(f"WANDB_{name}_DIR", str(run.path.parent / name.lower()))
     show(run, ["wandb"], range(1, 4))
-    identity = read_json(run.path / "wandb-id.json")["id"]
     (run.path / "wandb").rename(run.path / "before")  # folders are named by the second
     show(run, ["wandb"], range(3, 5))
     folders = [*run.path.glob("before/offline-run-*"), *run.path.glob("wandb/offline-run-*")]
-    assert [folder.name.rpartition("-")[2] for folder in folders] == [identity, identity]
+    assert [folder.name.rpartition("-")[2] for folder in folders] == ["0a1b", "0a1b"]
     logged = [written(folder, rows) for folder, rows in zip(folders, (3, 2), strict=True)]
     assert [[row["_step"] for row in rows] for rows in logged] == [[1, 2, 3], [3, 4]]
     assert logged[1][1]["reward/mean"] == 5.0 and logged[1][1]["steps_per_second"] == 20.0

@@ -1,9 +1,9 @@
 """Jobs are done once each, whoever fails, dies or stops; then one row per seed in one table."""
 
-import csv
 import json
 import signal
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from reinstate.errors import Stopped
 from reinstate.files import locked, write_json
 from reinstate.runs import sweep as module
-from reinstate.runs.engines import Engine, Local, Remote, run_path
+from reinstate.runs.engines import Engine, Started, local
 from reinstate.runs.jobs import Job
-from reinstate.runs.loop import Stopped
 from reinstate.runs.progress import Reporter
-from reinstate.runs.sweep import Handed, is_done, regret_per_seed, table_of, write_table
+from reinstate.runs.sweep import Handed, regret_per_seed, table_of
 
 SILENT = Reporter(quiet=True)
 JOBS = [Job(f"job{n}", "e", "a", "quick", {"learner.lanes": 4}, {}) for n in range(6)]
@@ -28,7 +28,7 @@ Do = Callable[[Job, Path], str | None]  # a job's error, "" if it is done, None 
 
 
 def good(job: Job, folder: Path) -> str:
-    path = run_path(job, folder)
+    path = job.run(folder).path
     with locked(path):
         write_json(path / "evaluation.json", {})
     return ""
@@ -70,7 +70,7 @@ def test_what_fails_is_tried_again_and_no_more(
 
     assert hand_over(monkeypatch, tmp_path, do) == {"job1": "alas"}
     assert tried == {**dict.fromkeys((job.name for job in JOBS), 1), "job1": 2, "job2": 2}
-    assert [job.name for job in JOBS if not is_done(job, tmp_path)] == ["job1"]
+    assert [job.name for job in JOBS if not job.is_done(tmp_path)] == ["job1"]
 
 
 def test_what_others_do_or_have_done_is_left_alone(
@@ -80,7 +80,7 @@ def test_what_others_do_or_have_done_is_left_alone(
     held, ends = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with locked(run_path(JOBS[0], tmp_path)):
+        with locked(JOBS[0].run(tmp_path).path):
             held.set()
             ends.wait()
 
@@ -111,37 +111,25 @@ def test_a_signal_stops_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_process_that_cannot_work_says_why(tmp_path: Path) -> None:
-    started = Local(JOBS[0], tmp_path)
-    started.process.wait()
-    assert (started.ended() or "").startswith("unknown experiment 'e'")
+    started = local(JOBS[0], tmp_path)
+    while (error := started.ended()) is None:
+        time.sleep(0.01)
+    assert error.startswith("unknown experiment 'e'")
 
 
 def test_of_a_traceback_the_last_line_is_told() -> None:
     def fail() -> None:
         raise RuntimeError("Traceback\n  File x\nValueError: not finite\n")
 
-    assert Remote(lambda: True, fail, lambda: None).ended() == "ValueError: not finite"
-    assert Remote(lambda: False, fail, lambda: None).ended() is None
+    assert Started(lambda: True, fail, lambda: None).ended() == "ValueError: not finite"
+    assert Started(lambda: False, fail, lambda: None).ended() is None
 
 
-def test_seeds_are_rows_and_what_failed_is_one_too(tmp_path: Path) -> None:
+def test_seeds_are_rows_and_what_failed_is_one_too() -> None:
     rows = table_of(TWO, {"one": ROWS}, {"two": "not finite, alas"})
     assert [row["reward"] for row in rows] == [1.5, 2.5, None]
-    write_table(rows, tmp_path / "sweep")
-    with open(tmp_path / "sweep.csv", newline="") as file:
-        read = [*csv.DictReader(file)]
-    assert [row["learner.lanes"] for row in read] == ["4", "4", "0.5"]
-    assert [row["error"] for row in read] == ["", "", "not finite, alas"]
-
-
-def test_parquet_holds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    table = table_of(TWO, {"one": ROWS}, {})
-    write_table(table, tmp_path / "sweep")
-    read = parquet.read_table(tmp_path / "sweep.parquet").to_pydict()
-    assert read["reward"] == [1.5, 2.5, None] and read["learner.lanes"] == [4.0, 4.0, 0.5]
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    assert write_table(table, tmp_path / "sweep") == [tmp_path / "sweep.csv"]
+    assert [row["learner.lanes"] for row in rows] == [4, 4, 0.5]
+    assert [row["error"] for row in rows] == [None, None, "not finite, alas"]
 
 
 def test_regret_counts_every_episode_once() -> None:

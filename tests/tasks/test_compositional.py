@@ -108,12 +108,6 @@ def test_only_classes_of_the_pool_are_on_show() -> None:
     assert not seen[1] & seen[0] and len(seen[1]) > 250  # of 639: 299 are expected
 
 
-def test_without_classes_held_out_training_and_evaluation_use_all() -> None:
-    for used in (DRAWN, DRAWN.for_evaluation(), replace(DRAWN, classes="evaluation")):
-        np.testing.assert_array_equal(used.pool, np.arange(659))
-    assert DRAWN.for_evaluation() == DRAWN
-
-
 def test_barcodes_are_always_new_so_that_none_are_held_out() -> None:
     world = replace(WORLD, trained_on=3)
     assert world.for_evaluation() == world
@@ -212,12 +206,3 @@ def test_the_memory_may_be_asked_for_the_same_kind_always(query: Any, row: int) 
         assert np.all(states.query == row)
         assert set(states.high_at.tolist()) == {0, 1}  # which arm it is on stays a coin
     assert world.keys_to_store(TASK, trial(0, row)).tolist() == [row]
-
-
-def test_sizes() -> None:
-    assert (WORLD.context_size, WORLD.observation_size) == (10, 20)
-    assert (DRAWN.context_size, DRAWN.observation_size) == (128, 256)
-    paper = CompositionalBandits()
-    assert paper.episodes_per_epoch == 1000 and paper.max_exposures == 5
-    assert paper.episode_length == 10
-    assert paper.writes_per_episode == 1 and replace(paper, stored="both").writes_per_episode == 2

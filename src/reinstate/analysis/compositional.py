@@ -1,4 +1,4 @@
-"""Compositional bandits: does what is known of one stimulus help beside a stranger?"""
+"""Compositional bandits: does what is known of one stimulus help next to a new one?"""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 from jax.lax import Precision
 
-from reinstate.analysis.exposures import exposure_scores, familiarity
+from reinstate.analysis.exposures import exposure_scores, familiarity, mean_where
 from reinstate.analysis.results import OverSeeds, Scores
 from reinstate.analysis.verdicts import ends_of, over_seeds, without_nan
 from reinstate.evaluation import Record
@@ -72,14 +72,8 @@ def _of_query(of_both: np.ndarray, asked: np.ndarray) -> np.ndarray:
 
 def _by_exposure(values: np.ndarray, met: np.ndarray, where: Any = True) -> np.ndarray:
     """Average over epochs and episodes, by exposure: (seeds, exposures, …)."""
-    return np.stack([_mean(values, (met == e) & where) for e in range(int(met.max()) + 1)], axis=1)
-
-
-def _mean(values: np.ndarray, here: np.ndarray) -> np.ndarray:
-    """Average over epochs and episodes; NaN where there is none."""
-    count = here.sum(axis=(1, 2))
-    total = np.where(here, values, 0.0).sum(axis=(1, 2))
-    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+    at = [(met == e) & where for e in range(int(met.max()) + 1)]
+    return np.stack([mean_where(values, here) for here in at], axis=1)
 
 
 HIGHEST = Precision.HIGHEST  # as in a sound memory

@@ -75,7 +75,7 @@ def _means(values: np.ndarray, exposure: np.ndarray, count: int) -> np.ndarray:
 
 
 def exposure_scores(record: Record) -> Scores:
-    """Judge by what every agent and every algorithm is judged by."""
+    """Score what every agent and every algorithm is scored by."""
     reward = rewards_over_seeds(np.asarray(record.reward).sum(axis=-1))
     return {"reward": reward, "by_exposure": by_exposure(record)}
 
@@ -205,9 +205,10 @@ def _taken_before(arm: np.ndarray, num_arms: int) -> np.ndarray:
 def _by_met(values: np.ndarray, met: np.ndarray, new: np.ndarray) -> np.ndarray:
     """Average over new contexts, by how many were met before: (seeds, m); NaN where none is."""
     counts = [new & (met == m) for m in range(int(met[new].max()) + 1)]
-    return np.stack([_mean(values, here) for here in counts], axis=1)
+    return np.stack([mean_where(values, here) for here in counts], axis=1)
 
 
-def _mean(values: np.ndarray, here: np.ndarray) -> np.ndarray:
-    count, total = here.sum(axis=(1, 2)), (values * here).sum(axis=(1, 2))
+def mean_where(values: np.ndarray, here: np.ndarray) -> np.ndarray:
+    """Average over epochs and episodes, for each seed; NaN where there is none."""
+    count, total = here.sum(axis=(1, 2)), np.where(here, values, 0.0).sum(axis=(1, 2))
     return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)

@@ -37,58 +37,27 @@ def gate_scores(record: Record) -> dict[str, Any]:
     if cued.any():
         found["first_cued"] = int(cued.argmax())
         found["cued"] = over_seeds(by_stage[:, :, cued].mean(axis=(1, 2)))
-        found |= _at_the_choice(record, cued)
+        found |= _by_choice(record, cued)
     return found
 
 
-def _at_the_choice(record: Record, cued: np.ndarray) -> dict[str, Any]:
-    """Summarise the gate at the first stage of cued episodes, when memory can inform the choice."""
-    gate = np.asarray(record.report["r"])[:, :, cued, 0]  # (seeds, epochs, episodes)
-    worth = np.asarray(record.trace.worth)[:, :, cued, 0]  # (…, actions)
-    action = np.asarray(record.action)[:, :, cued, 0]
-    best = worth.argmax(axis=-1)
-    counts = worth[..., 0] != worth[..., 1]  # else there is no wrong choice
-    useful = usefulness(record)[:, :, cued]
-    per_seed = [_correlation(g, u) for g, u in zip(gate, useful, strict=True)]
-    return {
-        **_by_choice(gate, counts & (action == best), counts & (action != best)),
-        "correlation_with_usefulness": over_seeds(per_seed),
-    }
-
-
-def _by_choice(gate: np.ndarray, right: np.ndarray, wrong: np.ndarray) -> dict[str, Any]:
+def _by_choice(record: Record, cued: np.ndarray) -> dict[str, Any]:
     """Average each seed's gate over right and over wrong choices; nothing if a seed lacks either.
 
-    Episodes of one seed share its weights, so it is seeds that are compared, not episodes.
+    They are those of the first stage of cued episodes, when memory can inform the choice. Episodes
+    of one seed share its weights, so it is seeds that are compared, not episodes.
     """
-    if not all(here.any(axis=(1, 2)).all() for here in (right, wrong)):
+    gate = np.asarray(record.report["r"])[:, :, cued, 0]  # (seeds, epochs, episodes)
+    worth = np.asarray(record.trace.worth)[:, :, cued, 0]  # (…, actions)
+    right = np.asarray(record.action)[:, :, cued, 0] == worth.argmax(axis=-1)
+    counts = worth[..., 0] != worth[..., 1]  # else there is no wrong choice
+    choices = {"correct": counts & right, "wrong": counts & ~right}
+    if not all(here.any(axis=(1, 2)).all() for here in choices.values()):
         return {}
     return {
         name: over_seeds([g[h].mean(dtype=float) for g, h in zip(gate, here, strict=True)])
-        for name, here in (("correct", right), ("wrong", wrong))
+        for name, here in choices.items()
     }
-
-
-def usefulness(record: Record) -> np.ndarray:
-    """Return what recall is worth in each episode, (seeds, epochs, episodes).
-
-    The expected reward of the action that the cued episode recommends (EMB), less that of the
-    action that the previous episode recommends (IMB): 0 where they agree, and in uncued episodes.
-    """
-    cue = np.asarray(record.trace.cue_episode)[..., 0]
-    state, reward = np.asarray(record.trace.state)[..., 1], np.asarray(record.reward).sum(axis=-1)
-    advice = np.where(reward > 0, state, 1 - state)  # an episode's, to one that follows its model
-    episodic = np.take_along_axis(advice, np.maximum(cue, 0), axis=-1)
-    incremental = np.concatenate([advice[..., :1], advice[..., :-1]], axis=-1)
-    worth = np.asarray(record.trace.worth)[..., 0, :]
-    gains = [np.take_along_axis(worth, a[..., None], -1)[..., 0] for a in (episodic, incremental)]
-    return np.where(cue >= 0, gains[0] - gains[1], 0.0)
-
-
-def _correlation(gate: np.ndarray, useful: np.ndarray) -> float:
-    if np.ptp(gate) == 0 or np.ptp(useful) == 0:
-        return 0.0
-    return float(np.corrcoef(gate.ravel(), useful.ravel())[0, 1])
 
 
 class UnitGates(NamedTuple):

@@ -64,13 +64,8 @@ class Trajectory(TypedDict):
 class MazeScores(TypedDict, total=False):
     """Scores of a maze, by exposure."""
 
-    steps_to_goal: OverSeeds  # moves to the first goal, where it was found
     steps_or_end: OverSeeds  # a goal never found counts as the whole episode
-    found: OverSeeds
-    steps_to_later_goals: OverSeeds
     shortest: OverSeeds
-    visited: OverSeeds
-    sweep: OverSeeds
     trajectories: list[Trajectory]
 
 
@@ -85,7 +80,6 @@ class GateScores(TypedDict, total=False):
     cued: OverSeeds
     correct: OverSeeds  # at the cue, where the choice was right; per seed
     wrong: OverSeeds
-    correlation_with_usefulness: OverSeeds | None
 
 
 class StoredScores(TypedDict):
@@ -162,6 +156,7 @@ class Scores(TypedDict, total=False):
     r_by_trial_ci95: Numbers
     maze: MazeScores
     choices: ChoiceScores
+    codings: dict[str, Any]  # weights by coding of an action's value, part and strategy
     gates: GateScores
 
 
@@ -193,6 +188,7 @@ class CheckRow(TypedDict):
     section: str  # of the paper
     paper: str  # what the paper says; empty where the claim is ours
     tried: str  # to make it hold
+    note: NotRequired[str]  # to be read with the verdict
 
 
 class Provenance(TypedDict):

@@ -35,6 +35,14 @@ BELIEF_DIGITS = 12  # beliefs that agree to so many are one; values are then off
 
 
 @dataclass(frozen=True)
+class Simulated:
+    """What a simulation found, with half the width of its 95% interval."""
+
+    mean: float
+    half_width: float
+
+
+@dataclass(frozen=True)
 class Compositional:
     """Reward per pull in compositional bandits; `by_exposure` counts those of either stimulus."""
 
@@ -288,7 +296,7 @@ def bandit_optimum(task: BarcodeBandits) -> dict[str, Any]:
     known after one exposure, a bound, and is left out where contexts share out the arms. Contexts
     count as recognised whatever their noise.
     """
-    from reinstate.baselines.elimination import elimination, elimination_bound
+    from reinstate.baselines.epoch_memory import elimination, elimination_bound
 
     arms = task.num_arms, task.pulls, task.p_good, task.p_bad
     chance = (task.p_good + (task.num_arms - 1) * task.p_bad) / task.num_arms

@@ -21,9 +21,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from reinstate.errors import TooLarge, UserError, require_positive
-
-Array = NDArray[np.float64]
+from reinstate.baselines.bandits import Array, check_size
+from reinstate.errors import UserError, require_not_negative, require_positive
 
 # Beta states visited in one backward pass over all requested indices: about 40 s on one core.
 MAX_CELLS = 1e9
@@ -44,7 +43,7 @@ def discounted_table(
     cost exceeds `MAX_CELLS`.
     """
     depth = _depth(discount, tolerance)
-    _check_cells(pulls, 1, depth, "lower pulls or discount, or raise tolerance")
+    _check_cells(pulls, 1, depth, "pulls or discount, or raise tolerance")
     within, a_after, b_after = _posteriors(pulls, a, b)
     index = a_after / (a_after + b_after)
     for horizon in (depth // 16 + 1, depth // 4 + 1, depth):
@@ -67,7 +66,7 @@ def finite_horizon_table(
     """
     require_positive(pulls_left=pulls_left)
     pulls = pulls_left if pulls is None else pulls
-    _check_cells(pulls, pulls_left, pulls_left, "lower pulls or pulls_left")
+    _check_cells(pulls, pulls_left, pulls_left, "pulls or pulls_left")
     within, a_after, b_after = _posteriors(pulls, a, b)
     table = np.full((pulls_left + 1, *within.shape), np.nan)
     index = a_after / (a_after + b_after)
@@ -138,13 +137,8 @@ def _posteriors(pulls: int, a: float, b: float) -> tuple[NDArray[np.bool_], Arra
     return within, a + successes[within].astype(float), b + failures[within].astype(float)
 
 
-def _check_cells(pulls: int, tables: int, horizon: int, advice: str) -> None:
-    if pulls < 0:
-        raise UserError(f"pulls must not be negative, got {pulls}")
+def _check_cells(pulls: int, tables: int, horizon: int, settings: str) -> None:
+    require_not_negative(pulls=pulls)
     # At least 50 cells per state: below that, memory is the limit.
     cells = tables * (pulls + 1) * (pulls + 2) / 2 * max(50, horizon * (horizon + 1) / 2)
-    if cells > MAX_CELLS:
-        raise TooLarge(
-            f"Gittins indices too large to solve: {cells:.1e} states of the recursion,"
-            f" the limit is {MAX_CELLS:.0e}; {advice}"
-        )
+    check_size("Gittins indices", cells, "states of the recursion", MAX_CELLS, settings)

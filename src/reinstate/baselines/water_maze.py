@@ -19,24 +19,25 @@ maximum is taken over (set of visited cells, position, moves left); `best_search
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from reinstate.baselines.bandits import exposure_mean
+from reinstate.baselines.bandits import Simulated, exposure_mean, exposures_of
 from reinstate.errors import TooLarge, UserError, require_positive
+from reinstate.tasks.water_maze import WaterMaze
 
 Floats = NDArray[np.float64]
 Cells = NDArray[np.uint64]  # sets of cells, one bit per cell
-Path = tuple[float, list[int]]  # summed gain, cells entered
 
 MAX_CELLS = 1024  # for bounds; the exact search stops far earlier
 MAX_TABLE_BYTES = 1.2e9  # two neighbouring levels of the search table
 MAX_TABLE_ENTRIES = 1.0e9  # all levels together
-SECONDS_PER_ENTRY = 9.0e-8  # the three searches of water_maze_optimum, on one core
+MAX_SEARCH_ENTRIES = 4e6  # of one exact search among the many of `distinct_goals`: about 0.1 s
 
 
 @dataclass(frozen=True)
@@ -50,19 +51,6 @@ class WaterMazeOptimum:
     goal_always_found: bool  # False: mean_over_exposures is only an upper bound
     steps_first_exposure: float  # of the quickest search
     steps_goal_known: float
-
-
-@dataclass(frozen=True)
-class WaterMazeBounds:
-    """Bounds for any size: lower ones from searches that can be played, upper ones relaxations."""
-
-    without_memory_lower: float
-    without_memory_upper: float
-    goal_known: float  # exact
-    mean_over_exposures_upper: float
-    steps_first_exposure_lower: float
-    steps_first_exposure_upper: float
-    steps_goal_known: float  # exact
 
 
 def water_maze_optimum(
@@ -91,21 +79,23 @@ def water_maze_optimum(
 
 
 def water_maze_bounds(
-    height: int = 4, width: int = 4, steps: int = 20, exposures: float = 10, beam: int = 64
-) -> WaterMazeBounds:
-    """Bound the optima of any maze. Cost O(n^2 steps^2 + n steps^2 beam), memory O(n^2)."""
+    height: int = 4, width: int = 4, steps: int = 20, exposures: float = 10
+) -> dict[str, float]:
+    """Bound the optima of any maze by `search_upper_bound`; those with a known goal are exact.
+
+    Cost O(n^2 steps^2), memory O(n^2).
+    """
     known_goals = known_goal_table(height, width, steps)
     gain, known = 1 + known_goals, float(known_goals[steps].mean())
-    left, upper = _moves_left(gain), search_upper_bound(height, width, gain)
-    return WaterMazeBounds(
-        without_memory_lower=search_lower_bound(height, width, gain, beam),
-        without_memory_upper=upper,
-        goal_known=known,
-        mean_over_exposures_upper=exposure_mean(upper, known, exposures),
-        steps_first_exposure_lower=steps - search_upper_bound(height, width, left),
-        steps_first_exposure_upper=steps - search_lower_bound(height, width, left, beam),
-        steps_goal_known=steps_when_known(height, width, steps),
-    )
+    upper = search_upper_bound(height, width, gain)
+    quickest = steps - search_upper_bound(height, width, _moves_left(gain))
+    return {
+        "without_memory_upper": upper,
+        "goal_known": known,
+        "mean_over_exposures_upper": exposure_mean(upper, known, exposures),
+        "steps_first_exposure_lower": quickest,
+        "steps_goal_known": steps_when_known(height, width, steps),
+    }
 
 
 def known_goal_table(height: int, width: int, steps: int) -> Floats:
@@ -200,29 +190,6 @@ def search_upper_bound(height: int, width: int, gain: Floats) -> float:
     return float(total / (cells * (cells - 1)))
 
 
-def search_lower_bound(height: int, width: int, gain: Floats, beam: int = 64) -> float:
-    """Bound `best_search` from below for any size, by playing the paths of `beam_search`."""
-    cells = _count_cells(height, width, len(gain) - 1)
-    total = sum(beam_search(height, width, gain, start, beam)[0] for start in range(cells))
-    return total / (cells * (cells - 1))
-
-
-def beam_search(height: int, width: int, gain: Floats, start: int, beam: int = 64) -> Path:
-    """Find a good search from `start`, keeping the `beam` best paths at each move."""
-    near = _neighbours(height, width)
-    paths: dict[tuple[int, int], Path] = {(1 << start, start): (0.0, [])}  # by (visited, position)
-    for t in range(len(gain) - 2, -1, -1):
-        grown: dict[tuple[int, int], Path] = {}
-        for (visited, position), (value, path) in paths.items():
-            for q in near[position]:
-                reached = value + (0.0 if visited >> q & 1 else float(gain[t, q]))
-                state = (visited | 1 << q, q)
-                if state not in grown or reached > grown[state][0]:
-                    grown[state] = (reached, [*path, q])
-        paths = dict(sorted(grown.items(), key=lambda item: -item[1][0])[:beam])
-    return max(paths.values())
-
-
 def _moves_left(gain: Floats) -> Floats:
     """Return gain_q(t) = t, whose best search is the quickest."""
     return np.zeros_like(gain) + np.arange(len(gain))[:, None]
@@ -256,8 +223,12 @@ def _neighbours(height: int, width: int) -> list[list[int]]:
 def _visited_sets(height: int, width: int, steps: int) -> list[Cells]:
     """List connected sets of 1, 2, ... cells that leave a cell and a move; refuse a large maze."""
     cells = _count_cells(height, width, steps)
+    refusal = TooLarge(
+        f"a {height}x{width} water maze with {steps} steps is too large to solve exactly: lower"
+        " height, width or steps (bounds at any size: water_maze_bounds)"
+    )
     if cells > 64:  # more than the bits of a set
-        raise _too_large(height, width, steps, [float(cells), 3.5 * cells])
+        raise refusal
     bit = np.uint64(1) << np.arange(cells, dtype=np.uint64)
     around = [np.bitwise_or.reduce(bit[near]) for near in _neighbours(height, width)]
     levels = [bit.copy()]
@@ -268,7 +239,7 @@ def _visited_sets(height: int, width: int, steps: int) -> list[Cells]:
         counts = [float(len(sets)) for sets in levels]
         table_bytes, entries = _table_size(counts, cells, steps)
         if table_bytes > MAX_TABLE_BYTES or entries > MAX_TABLE_ENTRIES:
-            raise _too_large(height, width, steps, counts)
+            raise refusal
     return levels
 
 
@@ -287,16 +258,81 @@ def _table_size(counts: list[float], cells: int, steps: int) -> tuple[float, flo
     return 8 * float(np.convolve(level, [1, 1]).max()), float(level.sum())
 
 
-def _too_large(height: int, width: int, steps: int, counts: list[float]) -> TooLarge:
-    """Say what the maze would need, from the numbers of sets of 1, 2, ... cells so far."""
-    cells, k, ratio, counts = height * width, len(counts), counts[-1] / counts[-2], counts[:]
-    for j in range(k, min(cells - 1, steps)):
-        # The ratio of neighbouring counts falls about linearly to 0 as cells run out.
-        counts.append(counts[-1] * ratio * (cells - j) / (cells - k))
-    table_bytes, entries = _table_size(counts, cells, steps)
-    return TooLarge(
-        f"a {height}x{width} water maze with {steps} steps is too large to solve exactly: "
-        f"about {sum(counts):.0e} sets of visited cells, {table_bytes / 1e9:.3g} GB and "
-        f"{entries * SECONDS_PER_ENTRY:.3g} s; lower height, width or steps (bounds at any size: "
-        "water_maze_bounds)"
-    )
+@lru_cache(maxsize=8)  # recorded results of one task are read many times
+def distinct_goals(
+    height: int = 4,
+    width: int = 4,
+    steps: int = 20,
+    contexts: int = 10,
+    exposures: int = 10,
+    sets: int = 8,
+    seed: int = 0,
+) -> Simulated:
+    """Bound goals per episode for every agent that remembers the goals of all contexts.
+
+    An upper bound, by relaxation: reveal a context's goal at the end of its first episode. An agent
+    may ignore what it is told, so its best reward is no less than before. Now nothing it does in an
+    episode changes what it knows in later ones, so each episode is solved by itself. From the
+    second exposure on the goal is known. Where a context is first met after m others, its goal is
+    none of their goals, E, but uniform over the other n - m cells; the start is uniform over the
+    cells but the goal, so that every pair (start, goal) has 1 / ((n - m)(n - 1)). Hence the search
+    of `best_search`, with nothing to gain in E and n / (n - m) in place of 1:
+
+        V_E = n / (n - m) best_search(gain without E).
+
+    If some best search always finds the goal, revealing it tells nothing new and the bound is
+    attained: in a 4x4 maze with 20 steps it was for every E tried.
+
+    V_E is exact for each of `sets` random sets E per m, and simulated only in so far as these stand
+    for all. The mean over E of K_E, the goals if one of the n - m is known to be the goal, is that
+    of all cells, so V_E - K_E is averaged instead, which varies less. A maze whose search would
+    take more than `MAX_SEARCH_ENTRIES` gets `search_upper_bound` for `best_search`, and so a looser
+    bound. Cost: contexts sets searches; 3 s for 4x4.
+    """
+    require_positive(contexts=contexts)
+    cells = height * width
+    if contexts > cells:
+        raise UserError(f"{cells} cells cannot give {contexts} contexts a goal each")
+    if sets < 2:
+        raise UserError(f"sets must be at least 2 for an interval, got {sets}")
+    known = known_goal_table(height, width, steps)
+    small = search_entries(height, width, steps) <= MAX_SEARCH_ENTRIES
+    solve = best_search if small else search_upper_bound
+    rng, first, variance = np.random.default_rng(seed), 0.0, 0.0
+    for m in range(contexts):
+        lost = []  # to the search
+        for _ in range(sets if m else 1):
+            left = np.ones(cells)
+            left[rng.permutation(cells)[:m]] = 0
+            value = cells / (cells - m) * solve(height, width, (1 + known) * left)
+            lost.append(max(float(known[steps] @ left) / (cells - m) - value, 0.0))
+        first += (float(known[steps].mean()) - float(np.mean(lost))) / contexts
+        variance += float(np.var(lost)) / (sets - 1) / contexts**2
+    mean = exposure_mean(first, float(known[steps].mean()), exposures)
+    return Simulated(mean, 1.96 * variance**0.5 / exposures)
+
+
+def maze_optimum(task: WaterMaze) -> dict[str, Any]:
+    """Return the optimum, or upper bounds under the same names where the maze is too large.
+
+    Exact, unless the maze is too large: chance (the random walk), without_memory, goal_known.
+    mean_over_exposures is for memory of the own context alone; it is exact if goal_always_found,
+    and a bound if not. with_memory is the same if goals are independent. If they are distinct, it
+    is the bound of `distinct_goals`, known to with_memory_half_width, and attained where searches
+    always find the goal, as in the paper's maze; under the urn it is then left out.
+    """
+    size = task.height, task.width, task.steps
+    try:
+        values: dict[str, Any] = asdict(water_maze_optimum(*size, exposures_of(task)))
+    except TooLarge:
+        bounds = water_maze_bounds(*size, exposures_of(task))
+        upper = {n.removesuffix("_upper"): bound for n, bound in bounds.items()}
+        del upper["steps_first_exposure_lower"]
+        values = {"bounds": bounds, "random_walk": random_walk_goals(*size), **upper}
+    values = {"chance": values["random_walk"], **values}
+    if task.goals == "independent":
+        values |= {"with_memory": values["mean_over_exposures"], "with_memory_half_width": 0.0}
+    elif task.process == "bag":
+        found = distinct_goals(*size, task.num_contexts, task.repeats)
+        values |= {"with_memory": found.mean, "with_memory_half_width": found.half_width}
+    return values

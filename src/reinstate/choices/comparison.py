@@ -1,4 +1,4 @@
-"""Models compared: by AIC and BIC summed over participants, hierarchical ones by leave-one-out.
+"""Models compared: by AIC and BIC over participants, hierarchical ones by leave-one-out.
 
 Uncued and cued episodes are fitted separately, and so compared. The rivals of a model are itself
 without one strategy at a time, and, of maximum-likelihood fits, the other way to look back (one
@@ -19,7 +19,7 @@ import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from reinstate.choices.model import STRATEGIES, Floats, GroupedChoices, Ints
 from reinstate.errors import UserError
 from reinstate.files import write_atomically
 
+SCORES = "log_likelihood", "aic", "bic"
 LARGEST_K = 0.7
 AT_ONCE = 4_000_000  # log-likelihoods in memory at a time
 
@@ -46,10 +47,6 @@ class Posterior(NamedTuple):
     mu: Floats  # (chains, draws, weights) the group's mean
     tau: Floats  # (chains, draws, weights) and its spread
     diverging: NDArray[np.bool_]  # (chains, draws)
-
-    @property
-    def divergences(self) -> int:
-        return int(self.diverging.sum())
 
     def thinned(self, most: int) -> Floats:
         """Return the weights of some draws of all chains, (draws, participants, weights)."""
@@ -135,44 +132,29 @@ def _loo_of(az: Any, posterior: Posterior, log_likelihood: Floats) -> tuple[Floa
 
 
 def save_draws(posteriors: Sequence[Posterior], path: Path) -> None:
-    """Write draws, divergences, counts of choices and predictors as NetCDF, for ArviZ.
+    """Write draws and divergences as NetCDF, for ArviZ.
 
     Names start with the part: uncued_beta (chain, draw, uncued_participant, uncued_weight),
-    uncued_mu, uncued_tau; observed uncued_chosen of uncued_total; uncued_x, of each pattern.
+    uncued_mu, uncued_tau.
     """
-    groups: dict[str, dict[str, Any]] = {"posterior": {}, "observed_data": {}, "constant_data": {}}
+    drawn: dict[str, Any] = {}
     coords: dict[str, list[str]] = {}
     dims: dict[str, list[str]] = {}
     for each in posteriors:
-        who, what, where = (f"{each.part}_{n}" for n in ("participant", "weight", "pattern"))
-        coords |= {who: each.participants, what: list(each.names)}
-        counts = {n: np.array([getattr(d, n) for d in each.data]) for n in ("chosen", "total")}
-        for group, name, value, axes in (
-            ("posterior", "beta", each.beta, [who, what]),
-            ("posterior", "mu", each.mu, [what]),
-            ("posterior", "tau", each.tau, [what]),
-            ("observed_data", "chosen", counts["chosen"], [who, where]),
-            ("observed_data", "total", counts["total"], [who, where]),
-            ("constant_data", "x", each.data[0].x, [where, what]),
-        ):
-            groups[group][f"{each.part}_{name}"] = value
-            dims[f"{each.part}_{name}"] = axes
+        part, weights, people = each.part, f"{each.part}_weight", f"{each.part}_participant"
+        coords |= {people: each.participants, weights: list(each.names)}
+        dims |= {f"{part}_{n}": [weights] for n in ("mu", "tau")}
+        dims[f"{part}_beta"] = [people, weights]
+        drawn |= {f"{part}_{n}": getattr(each, n) for n in ("beta", "mu", "tau")}
     # The parts are independent: a draw of one and a draw of the other are a draw of both.
     diverging = {"diverging": np.any([each.diverging for each in posteriors], axis=0)}
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
-        data = require_arviz().from_dict(**groups, sample_stats=diverging, coords=coords, dims=dims)
+        how = {"sample_stats": diverging, "coords": coords, "dims": dims}
+        data = require_arviz().from_dict(posterior=drawn, **how)
         data.to_netcdf(f"{folder}/draws", engine="h5netcdf")
         content = Path(folder, "draws").read_bytes()
     write_atomically(path, content)
-
-
-class _Score(NamedTuple):
-    """How well a model explains one participant's part."""
-
-    log_likelihood: float
-    aic: float
-    bic: float
 
 
 def compare_by_bic(fits: Mapping[str, Sequence[Row]]) -> dict[str, list[ModelRow]]:
@@ -180,37 +162,56 @@ def compare_by_bic(fits: Mapping[str, Sequence[Row]]) -> dict[str, list[ModelRow
 
     `fits` are those of each model, by its name; those without a strategy come with the first.
     """
-    own, *_ = fits
-    parts = dict.fromkeys(row["part"] for row in fits[own])
-    return {part: _by_bic(_scores(fits, part)) for part in parts}
-
-
-def _scores(fits: Mapping[str, Sequence[Row]], part: str) -> dict[str, list[_Score]]:
-    """Collect each model's scores, participant by participant."""
-    scores: dict[str, list[_Score]] = {}
+    scores: dict[str, dict[str, list[Floats]]] = {}  # by part and model, of each participant
     for place, (model, rows) in enumerate(fits.items()):
-        for row in (row for row in rows if row["part"] == part):
-            full = _Score(row["log_likelihood"], row["aic"], row["bic"])
-            scores.setdefault(model, []).append(full)
+        for row in rows:
+            of_part = scores.setdefault(row["part"], {})
+            full = np.array([row[name] for name in SCORES])
+            of_part.setdefault(model, []).append(full)
             for worth in () if place else row["without"]:
-                lost = worth["delta_log_likelihood"], -worth["delta_aic"], -worth["delta_bic"]
-                less = _Score(*np.subtract(full, lost).tolist())
-                scores.setdefault(f"{model} without {worth['strategy']}", []).append(less)
-    return scores
+                lost = [-worth["delta_log_likelihood"], worth["delta_aic"], worth["delta_bic"]]
+                of_part.setdefault(f"{model} without {worth['strategy']}", []).append(full + lost)
+    return {part: _by_bic(of_part) for part, of_part in scores.items()}
 
 
-def _by_bic(scores: Mapping[str, Sequence[_Score]]) -> list[ModelRow]:
-    each = {model: np.array(list(rows)) for model, rows in scores.items()}  # (participants, 3)
-    total = {model: rows.sum(axis=0) for model, rows in each.items()}
-    lowest = min(sums[2] for sums in total.values())
-    best = np.argmin([rows[:, 2] for rows in each.values()], axis=0)
-    found: list[ModelRow] = []
-    for place, (model, (log_likelihood, aic, bic)) in enumerate(total.items()):
-        row: ModelRow = {"model": model}
-        row |= {"log_likelihood": float(log_likelihood), "aic": float(aic), "bic": float(bic)}
-        row |= {"delta_bic": float(bic - lowest), "best_for": int((best == place).sum())}
-        found.append(row)
+def _by_bic(scores: Mapping[str, Sequence[Floats]]) -> list[ModelRow]:
+    each = np.array([*scores.values()])  # (models, participants, scores)
+    columns: dict[str, Any] = {"model": list(scores)}
+    columns |= dict(zip(SCORES, each.sum(axis=1).T, strict=True))
+    own = each[:, :, 2]
+    columns["delta_bic"] = columns["bic"] - columns["bic"].min()
+    columns["best_for"] = np.bincount(own.argmin(axis=0), minlength=len(own))
+    columns["frequency"], columns["exceedance"] = random_effects(-own.T / 2)
+    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+    found = [cast(ModelRow, dict(zip(columns, row, strict=True))) for row in rows]
     return sorted(found, key=lambda row: row["bic"])
+
+
+def random_effects(evidence: Floats, samples: int = 100_000) -> tuple[Floats, Floats]:
+    """Estimate how common models are among people, and how probably each is the commonest.
+
+    `evidence` is the log evidence of each participant's choices, (participants, models). Everyone
+    follows one of the models, drawn from frequencies with a flat Dirichlet prior, whose posterior
+    is found by variational Bayes (Stephan et al. 2009). The exceedance probabilities are protected:
+    they allow for all models being equally common (Rigoux et al. 2014).
+    """
+    models = evidence.shape[1]
+    alpha = np.ones(models)
+    for _ in range(1000):
+        expected = special.digamma(alpha) - special.digamma(alpha.sum())  # of log frequencies
+        share = special.softmax(evidence + expected, axis=1)
+        last, alpha = alpha, 1 + share.sum(axis=0)
+        if np.abs(alpha - last).max() < 1e-6:
+            break
+    expected = special.digamma(alpha) - special.digamma(alpha.sum())
+    differ = (share * (evidence + expected)).sum() + special.entr(share).sum()
+    differ += special.gammaln(models) - special.gammaln(alpha.sum())
+    differ += (special.gammaln(alpha) - (alpha - 1) * expected).sum()
+    alike = (special.logsumexp(evidence, axis=1) - np.log(models)).sum()
+    chance = special.expit(alike - differ)  # that frequencies are equal
+    drawn = np.random.default_rng(0).dirichlet(alpha, samples).argmax(axis=1)
+    exceeds = np.bincount(drawn, minlength=models) / samples
+    return alpha / alpha.sum(), (1 - chance) * exceeds + chance / models
 
 
 def compare_by_loo(
@@ -232,28 +233,21 @@ def compare_by_loo(
     doubts = []
     for part in (posterior.part for posterior in posteriors):
         scores = {
-            model: leave_one_out(each)
-            for model, found in models.items()
-            for each in found
-            if each.part == part
+            m: leave_one_out(p) for m, found in models.items() for p in found if p.part == part
         }
-        comparison[part] = _by_elpd(scores)
-        for model, score in scores.items():
-            if score.doubtful:
-                doubts.append(
-                    f"{part}, {model}: {score.doubtful} of {score.made.sum():,} choices have a"
-                    " Pareto k above 0.7: leave-one-out is not to be trusted there"
-                )
+        best = max(scores.values(), key=lambda score: score.total)
+        rows = [_elpd_row(model, score, best) for model, score in scores.items()]
+        comparison[part] = sorted(rows, key=lambda row: row["delta_elpd"])
+        doubts += [
+            f"{part}, {model}: {score.doubtful} of {score.made.sum():,} choices have a"
+            " Pareto k above 0.7: leave-one-out is not to be trusted there"
+            for model, score in scores.items()
+            if score.doubtful
+        ]
     return comparison, doubts
 
 
-def _by_elpd(scores: Mapping[str, Loo]) -> list[ModelRow]:
-    ranked = sorted(scores.items(), key=lambda item: -item[1].total)
-    _, best = ranked[0]
-    found: list[ModelRow] = []
-    for model, score in ranked:
-        row: ModelRow = {"model": model, "elpd_loo": score.total, "se": score.standard_error()}
-        row |= {"p_loo": score.parameters, "delta_elpd": best.total - score.total}
-        row |= {"delta_se": best.standard_error(score), "high_k": score.doubtful}
-        found.append(row)
-    return found
+def _elpd_row(model: str, score: Loo, best: Loo) -> ModelRow:
+    row: ModelRow = {"model": model, "elpd_loo": score.total, "se": score.standard_error()}
+    row |= {"p_loo": score.parameters, "delta_elpd": best.total - score.total}
+    return row | {"delta_se": best.standard_error(score), "high_k": score.doubtful}

@@ -3,8 +3,9 @@
 A fit.json may be anybody's, so it is checked by these types before it is shown or simulated.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, Required, TypedDict, cast
 
 from msgspec import Meta
@@ -58,19 +59,11 @@ class GroupWeight(TypedDict):
     mean: float
     ci95: Pair | None
     per_participant: Any
+    participants: NotRequired[list[str]]  # whose they are, in that order
     se: NotRequired[float | None]
     sd: NotRequired[float]  # over participants, of the hierarchical model
     t: NotRequired[float | None]  # against 0
     p: NotRequired[float | None]
-
-
-class Weights(TypedDict):
-    """What any model finds."""
-
-    rows: list[WeightRow]
-    fits: list[Row]
-    group: dict[str, dict[str, GroupWeight]]  # by part and weight
-    warnings: list[str]
 
 
 class ModelRow(TypedDict, total=False):
@@ -82,6 +75,8 @@ class ModelRow(TypedDict, total=False):
     bic: float
     delta_bic: float  # to the lowest
     best_for: int  # how many participants have their lowest BIC here
+    frequency: float  # how common it is among people, by random effects of BIC
+    exceedance: float  # the protected probability that it is the commonest
     elpd_loo: float  # from here on: of the hierarchical model
     se: float
     p_loo: float
@@ -134,10 +129,14 @@ class Data(TypedDict):
     design: Designed
 
 
-class ChoiceFit(Weights):
+class ChoiceFit(TypedDict):
     """What `fit_choices` returns; fit.json also has how it was made."""
 
     model: Model
+    rows: list[WeightRow]
+    fits: list[Row]
+    group: dict[str, dict[str, GroupWeight]]  # by part and weight
+    warnings: list[str]
     stay: Stay
     stay_predicted: NotRequired[Stay]  # the same by the fitted model
     comparison: NotRequired[dict[str, Annotated[list[ModelRow], Meta(min_length=1)]]]  # by part
@@ -145,26 +144,10 @@ class ChoiceFit(Weights):
     data: NotRequired[Data]
 
 
-class RecoveredWeight(TypedDict):
-    """How well one weight of one part is recovered."""
-
-    part: str
-    strategy: str
-    correlation: float | None  # of true and estimated weights; None where either is constant
-    bias: float  # mean error
-    rmse: float
-    coverage: float  # share of 95% intervals that hold the true weight
-
-
-class Recovery(TypedDict):
-    """What fits make of simulated agents."""
-
-    model: str
-    design: dict[str, float]  # participants, sessions, episodes, p_common, share cued
-    weights: list[RecoveredWeight]
-    rows: list[WeightRow]  # each with the true weight
-    coverage: float  # share of 95% intervals that hold the true weight
-    intervals: int
+# What fits make of simulated agents: rows, each with the true weight; how well weights come back,
+# by part (correlation is None where either is constant); coverage, the share of 95% intervals that
+# hold the true weight.
+Recovery = dict[str, Any]
 
 
 def interval_and_p(
@@ -181,73 +164,63 @@ def interval_and_p(
     return None, None
 
 
-_SHORT = {
-    "incremental_uncued": "previous, uncued",
-    "incremental_cued": "previous, cued",
-    "episodic": "cued episode",
-}
-
-
 def _table(title: str, left: list[str], right: list[str], rows: Sequence[Sequence[str]]) -> str:
     """Write a table, with columns justified to the left and to the right."""
     header = [*left, *right]
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    sides = "<" * len(left) + ">" * len(right)
     lines = [title]
     for row in (header, ["-" * width for width in widths], *rows):
-        cells = [
-            f"{cell:{'<' if place < len(left) else '>'}{width}}"
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
+        cells = (f"{cell:{side}{n}}" for cell, side, n in zip(row, sides, widths, strict=True))
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
 
 def summary(document: ChoiceFit) -> str:
     """Write everything for a person to read: weights, models compared, stay probabilities."""
-    parts = [_held(document["data"]), _weights_table(document)]
+    data, stay = document["data"], document["stay"]
+    counts = [_counted(data[name], name) for name in ("participants", "sessions", "episodes")]
+    led = [f"{a} → {s}" for a, s in zip(data["actions"], data["states"], strict=True)]
+    played = f"{', '.join(counts)}, {data['cued']:,} of them cued"
+    parts = [f"{played}\ntaken as common: {', '.join(led)}", _weights_table(document)]
     for part, models in document.get("comparison", {}).items():
-        parts.append(_comparison(part, models, document["data"]["participants"]))
-    parts += [_stay_table(document), "\n".join(f"warning: {text}" for text in document["warnings"])]
+        parts.append(_comparison(part, models, data["participants"]))
+    parts += [_stay_table(stay, document.get("stay_predicted"))]
+    parts += ["\n".join(f"warning: {text}" for text in document["warnings"])]
     return "\n\n".join(part for part in parts if part)
 
 
-def _held(data: Mapping[str, Any]) -> str:
-    """Say how much there is, and which state each action is taken to lead to."""
-    things = {n: data[n] for n in ("participants", "sessions", "episodes")}
-    counts = [f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in things.items()]
-    led = [f"{a} → {s}" for a, s in zip(data["actions"], data["states"], strict=True)]
-    played = f"{', '.join(counts)}, {data['cued']:,} of them cued"
-    return f"{played}\ntaken as common: {', '.join(led)}"
+def _counted(n: int, things: str) -> str:
+    return f"{n:,} {things.removesuffix('s') if n == 1 else things}"
 
 
 def _weights_table(document: ChoiceFit) -> str:
     """Make one row per weight: mean over participants with its interval, and p, by part."""
-    group, tested = document["group"], document["model"] != "hierarchical"
-    columns = [name for part in group for name in (f"{part} [95%]", "p")[: 1 + tested]]
-    names = dict.fromkeys([*NAMES["cued"], *(name for part in group.values() for name in part)])
-    rows = [
-        [name, *(cell for part in group for cell in _cells(document, part, name)[: 1 + tested])]
-        for name in names
-    ]
-    if not tested:
+    group, rows = document["group"], []
+    columns = [name for part in group for name in (f"{part} [95%]", "p")]
+    for name in (*NAMES["cued"], "alpha"):
+        cells = []
+        for part, weights in group.items():
+            ci95, p = interval_and_p(document, part, name) if name in weights else (None, None)
+            mean = _with_ends(weights[name]["mean"], ci95, "{:.2f}") if name in weights else ""
+            small = "" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+            cells += [mean, small]
+        rows += [[name, *cells]] if any(cells) else []
+    if document["model"] == "hierarchical":
         title = "group mean, and where it lies with 95% probability"
     elif document["data"]["participants"] == 1:
         title = "weights of the only participant; p of z"
     else:
         title = "mean weights over participants; p of Student's t"
-    return _table(title, ["weight"], columns, [row for row in rows if any(row[1:])])
+    return _table(title, ["weight"], columns, rows)
 
 
-def _cells(document: ChoiceFit, part: str, name: str) -> tuple[str, str]:
-    """Write a mean with its interval, and p."""
-    weight = document["group"][part].get(name)
-    if weight is None:
-        return "", ""
-    ci95, p = interval_and_p(document, part, name)
-    mean = f"{weight['mean']:.2f}" + (f" [{ci95[0]:.2f}, {ci95[1]:.2f}]" if ci95 else "")
-    if p is None:
-        return mean, ""
-    return mean, "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+def _with_ends(mean: float | None, ci95: Sequence[float] | None, number: str) -> str:
+    """Write a mean with its interval."""
+    if mean is None:
+        return ""
+    ends = ", ".join(map(number.format, ci95 or ()))
+    return number.format(mean) + (f" [{ends}]" if ends else "")
 
 
 # Columns: their titles, and how a row of the comparison fills them.
@@ -256,6 +229,7 @@ BY_BIC = {
     "of BIC": "{bic:,.1f}",
     "above best": "{delta_bic:,.1f}",
     "best for": "{best_for} of {people}",
+    "pxp": "{exceedance:.2f}",
 }
 BY_LOO = {
     "elpd (LOO)": "{elpd_loo:.1f}",
@@ -268,56 +242,45 @@ BY_LOO = {
 
 def _comparison(part: str, models: Sequence[ModelRow], people: int) -> str:
     """Make one row per model, the best first."""
-    columns = BY_LOO if "elpd_loo" in models[0] else BY_BIC
-    rows = []
-    for row in models:
-        known: Any = defaultdict(float, row, people=people)
-        rows.append([row["model"], *(cell.format_map(known) for cell in columns.values())])
-    return _table(f"models of {part} choices, the best first", ["model"], [*columns], rows)
+    columns, note = BY_BIC, "; pxp: protected exceedance"
+    if "elpd_loo" in models[0]:
+        columns, note = BY_LOO, ""
+    shown: Any = [defaultdict(float, row, people=people) for row in models]
+    rows = [[row["model"], *(cell.format_map(row) for cell in columns.values())] for row in shown]
+    title = f"models of {part} choices, the best first{note}"
+    return _table(title, ["model"], [*columns], rows)
 
 
-def _stay_table(document: ChoiceFit) -> str:
+def _stay_table(stay: Stay, predicted: Stay | None) -> str:
     """Make one row per outcome: how often its action is chosen again, and by the model."""
-    rows, every = [], cast(Any, document)
+    shown = {"incremental_uncued": "previous, uncued", "incremental_cued": "previous, cued"}
+    rows = []
     for panel in PANELS:
-        own, predicted = every["stay"][panel], every.get("stay_predicted", {}).get(panel)
         for place, outcome in enumerate(ORDER):
-            if own["mean"][place] is not None:
-                model = _with_ends(predicted, place) if predicted else ""
-                what = [_SHORT[panel], outcome.replace("-", " ")]
-                rows.append([*what, _with_ends(own, place), model])
+            cells = [_share(found, panel, place) for found in (stay, predicted)]
+            what = [shown.get(panel, "cued episode"), outcome.replace("-", " ")]
+            rows += [[*what, *cells]] if cells[0] else []
     left, right = ["episode", "outcome"], ["same action", "by the model"]
     return _table("how often its action is chosen again", left, right, rows)
 
 
-def _with_ends(panel: Mapping[str, Any], place: int) -> str:
-    """Write a share with its interval."""
-    mean, ci95 = panel["mean"][place], panel["ci95"][place]
-    if mean is None:
-        return ""
-    return _share(mean) + (" [{}, {}]".format(*map(_share, ci95)) if ci95 else "")
-
-
-def _share(value: float) -> str:
-    return f"{min(max(value, 0.0), 1.0):.3f}".removeprefix("0")  # an interval may leave 0 … 1
+def _share(stay: Any, panel: str, place: int) -> str:
+    """Write a share with its interval, which may leave 0 … 1."""
+    mean, ci95 = (stay[panel][name][place] for name in ("mean", "ci95")) if stay else (None, None)
+    ends = ci95 and [min(max(end, 0.0), 1.0) for end in ci95]
+    return re.sub(r"\b0\.", ".", _with_ends(mean, ends, "{:.3f}"))
 
 
 def recovery_summary(document: Recovery) -> str:
     """Write how well each weight of each part comes back."""
     played = "{participants} agents, {sessions} × {episodes} episodes each, {cued:.0%} cued"
-    rows = [
-        [row["strategy"], row["part"], "" if (r := row["correlation"]) is None else f"{r:.3f}",
-         f"{row['bias']:.3f}", f"{row['rmse']:.3f}", f"{row['coverage']:.0%}"]
-        for row in document["weights"]
-    ]  # fmt: skip
-    right = ["r", "bias", "RMSE", "in 95%"]
-    share, n = document["coverage"], document["intervals"]
-    return "\n".join(
-        [
-            f"{played}; p(common) {{p_common:.2f}}".format(**document["design"]),
-            "",
-            _table("true and recovered weights", ["weight", "episodes"], right, rows),
-            "",
-            f"{share:.1%} of {n} intervals of 95% hold the true weight",
-        ]
-    )
+    rows = []
+    for row in document["weights"]:
+        r = "" if row["correlation"] is None else f"{row['correlation']:.3f}"
+        errors = [f"{row['bias']:.3f}", f"{row['rmse']:.3f}", f"{row['coverage']:.0%}"]
+        rows.append([row["strategy"], row["part"], r, *errors])
+    heading = f"{played}; p(common) {{p_common:.2f}}".format(**document["design"])
+    left, right = ["weight", "episodes"], ["r", "bias", "RMSE", "in 95%"]
+    held = f"{document['coverage']:.1%} of {document['intervals']} intervals of 95% hold"
+    table = _table("true and recovered weights", left, right, rows)
+    return f"{heading}\n\n{table}\n\n{held} the true weight"

@@ -1,6 +1,6 @@
-"""Fits of several participants and their group, predicted, compared, and tried on agents."""
+"""Fits of several participants and their group, predicted and compared."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -9,16 +9,7 @@ from scipy import stats
 from reinstate.analysis.verdicts import over_seeds
 from reinstate.choices import documents
 from reinstate.choices.comparison import Posterior, compare_by_bic, compare_by_loo, require_arviz
-from reinstate.choices.documents import (
-    ChoiceFit,
-    Data,
-    GroupWeight,
-    RecoveredWeight,
-    Recovery,
-    Row,
-    WeightRow,
-    Weights,
-)
+from reinstate.choices.documents import ChoiceFit, Data, GroupWeight, Row, WeightRow
 from reinstate.choices.likelihood import (
     PRIOR_SD,
     Fit,
@@ -30,24 +21,18 @@ from reinstate.choices.likelihood import (
 from reinstate.choices.model import (
     NAMES,
     Choices,
-    Design,
     Ints,
     count_choices,
     design_of,
     group_one_back,
-    join_choices,
     link_episodes,
-    simulate,
 )
-from reinstate.choices.reading import MOST_ROWS
 from reinstate.choices.stay import predicted_at_estimates, predicted_by_posterior, stay_panels
 from reinstate.choices.tables import ChoiceTable
 from reinstate.errors import UserError, nearest, require_positive
 
 MODELS = ("one-back", "learned", "hierarchical")
 QUALITY = "n", "log_likelihood", "aic", "bic", "mcfadden_r2", "separated", "identified"
-# At which simulated agents learn values: where rates are fitted, one that is not at an end.
-RATES = {"one-back": 1.0, "learned": 0.5, "hierarchical": 1.0}
 NONE = {"no strategy": ("one-back", ("bias", "perseveration"))}
 # Other models of the same choices: of which kind, and with which weights.
 RIVALS = {
@@ -62,34 +47,34 @@ def fit_choices(
     participants: Sequence[str] | None = None,
     prior_sd: float = PRIOR_SD,
     seed: int = 0,
-    posteriors: list[Posterior] | None = None,
 ) -> ChoiceFit:
     """Fit the weights of every participant and their group; compute stay probabilities.
 
-    `prior_sd` is the weak prior of maximum likelihood; `seed` is for the hierarchical sampler,
-    unless there are `posteriors` already. This is the bare document: `reinstate.fit_choices` reads
-    tables, and predicts, compares and plots.
+    `prior_sd` is the weak prior of maximum likelihood; `seed` is for the hierarchical sampler. This
+    is the bare document: `reinstate.fit_choices` reads tables, and predicts, compares and plots.
     """
-    require_model(model)
-    require_positive(prior_sd=prior_sd)
     counts = count_choices(choices)
     names = list(participants or map(str, range(len(counts))))
+    return _fit(choices, counts, model, names, prior_sd, seed)[0]
+
+
+def _fit(
+    choices: Choices, counts: Ints, model: str, names: list[str], prior_sd: float, seed: int
+) -> tuple[ChoiceFit, list[Posterior]]:
+    if model not in MODELS:
+        raise UserError(nearest("model", model, MODELS))
+    require_positive(prior_sd=prior_sd)
+    posteriors: list[Posterior] = []
     if model == "hierarchical":
         from reinstate.choices import hierarchical  # JAX, for this alone
 
-        drawn = posteriors or hierarchical.sample_posteriors(counts, names, seed)
-        found = hierarchical.summarise(drawn, seed)
+        posteriors = hierarchical.sample_posteriors(counts, names, seed)
+        found = hierarchical.summarise(posteriors, seed)
     else:
         found = fit_each(choices, counts, model, names, prior_sd)
     if not found["group"]:
         raise UserError("no episode has a predecessor in its session: there is nothing to fit")
-    return {"model": model, **found, "stay": stay_panels(counts)}
-
-
-def require_model(name: str) -> None:
-    """Refuse an unknown model."""
-    if name not in MODELS:
-        raise UserError(nearest("model", name, MODELS))
+    return cast(ChoiceFit, {"model": model, **found, "stay": stay_panels(counts)}), posteriors
 
 
 def fit_each(
@@ -100,13 +85,13 @@ def fit_each(
     prior_sd: float,
     rival: bool = False,
     weights: Sequence[str] = NAMES["cued"],
-) -> Weights:
+) -> Row:
     """Fit each participant and part by maximum likelihood, and without each strategy.
 
     A `rival` is fitted for comparison alone, as it is; it may have fewer `weights`.
     """
     linked = link_episodes(choices)
-    found: Weights = {"rows": [], "fits": [], "group": {}, "warnings": []}
+    found: Row = {"rows": [], "fits": [], "group": {}, "warnings": []}
     for part in NAMES:
         fits = []
         for code, participant in enumerate(names):
@@ -131,18 +116,18 @@ def fit_each(
 
 
 def _warnings(fits: list[Row]) -> list[str]:
-    reasons = {
+    doubts = {
         "choices follow a rule without exception, so the prior limits their weights;"
-        " trust the likelihood ratios": [f for f in fits if f["separated"]],
-        "predictors follow from each other, so the prior shares out their weights": [
-            f for f in fits if not f["identified"]
-        ],
-    }
+        " trust the likelihood ratios": ("separated", True),
+        "predictors follow from each other, so the prior shares out their weights": (
+            "identified", False,
+        ),
+    }  # fmt: skip
     found = []
-    for reason, bad in reasons.items():
-        who = [f"{f['participant']} ({f['part']})" for f in bad]
+    for doubt, (mark, value) in doubts.items():
+        who = [f"{f['participant']} ({f['part']})" for f in fits if f[mark] is value]
         more = f" and {len(who) - 5} more" if len(who) > 5 else ""
-        found += [f"{reason}: {', '.join(who[:5])}{more}"] if who else []
+        found += [f"{doubt}: {', '.join(who[:5])}{more}"] if who else []
     return found
 
 
@@ -165,8 +150,8 @@ def over_participants(fits: Sequence[Fit]) -> dict[str, GroupWeight]:
     """Average each weight over participants, with a t-interval and a t-test against 0."""
     estimates = np.array([found.estimate for found in fits]).T.tolist()
     group = {name: _t_test(e) for name, e in zip(fits[0].names, estimates, strict=True)}
-    if fits[0].alpha is not None:
-        rates = [found.alpha.estimate for found in fits if found.alpha is not None]
+    rates = [found.alpha.estimate for found in fits if found.alpha is not None]
+    if rates:
         alpha: GroupWeight = {**_t_test(rates), "t": None, "p": None}
         if alpha["ci95"] is not None:
             alpha["ci95"] = np.clip(alpha["ci95"], 0, 1).tolist()
@@ -176,12 +161,12 @@ def over_participants(fits: Sequence[Fit]) -> dict[str, GroupWeight]:
 
 def _t_test(values: list[float]) -> GroupWeight:
     """Average over participants, with the interval of Student's t and the test against 0."""
-    n = len(values)
+    n, over = len(values), over_seeds(values)
     se = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else None
     t = float(np.mean(values)) / se if se else None
     p = None if t is None else float(2 * stats.t.sf(abs(t), n - 1))
-    mean, ci95 = (over_seeds(values)[name] for name in ("mean", "ci95"))
-    return {"mean": mean, "ci95": ci95, "per_participant": list(values), "se": se, "t": t, "p": p}
+    mean, ci95 = over["mean"], over["ci95"]
+    return {"mean": mean, "ci95": ci95, "per_participant": values, "se": se, "t": t, "p": p}
 
 
 def fit_table(
@@ -198,15 +183,15 @@ def fit_table(
     without each strategy.
     """
     choices, names, hierarchical = table.choices, table.participants, model == "hierarchical"
-    counts, posteriors = count_choices(choices), list[Posterior]()
-    if hierarchical:
-        from reinstate.choices.hierarchical import sample_posteriors
-
-        if compare:
-            require_arviz()  # before a minute is spent on sampling
-        posteriors = sample_posteriors(counts, names, seed)
-    document = fit_choices(choices, model, names, prior_sd, seed, posteriors)
+    counts = count_choices(choices)
+    if hierarchical and compare:
+        require_arviz()  # before a minute is spent on sampling
+    document, posteriors = _fit(choices, counts, model, names, prior_sd, seed)
     document["data"] = _described(table)
+    for part, group in document["group"].items():
+        here = {row["participant"] for row in document["rows"] if row["part"] == part}
+        for weight in group.values():
+            weight["participants"] = [name for name in names if name in here]
     document["warnings"] = _doubts(table) + document["warnings"]
     if hierarchical:
         document["stay_predicted"] = predicted_by_posterior(posteriors, len(names), seed)
@@ -252,74 +237,3 @@ def _doubts(table: ChoiceTable) -> list[str]:
             f" commonly leads to {other}, say so (--common {first}={other})"
         )
     return found
-
-
-def recovery(
-    agents: Sequence[Mapping[str, float]] | None = None,
-    sessions: int = 30,
-    episodes: int = 100,
-    seed: int = 0,
-    model: str = "one-back",
-    alpha: float = 1.0,
-    prior_sd: float = PRIOR_SD,
-    participants: int = 20,
-    p_common: float = 0.8,
-    cued: float = 0.5,
-) -> Recovery:
-    """Simulate agents of known weights, and fit them.
-
-    Without `agents` there are random mixtures, as many as `participants`, each weight between −0.5
-    and 2. `recovery(**design_of(choices)._asdict())` simulates as much as somebody played.
-    """
-    require_positive(participants=participants)
-    if participants * sessions * episodes > MOST_ROWS:
-        raise UserError(f"a design may have {MOST_ROWS:,} episodes in all: play fewer")
-    rng = np.random.default_rng(seed)
-    if agents is None:
-        draws = rng.uniform(-0.5, 2, size=(participants, len(NAMES["cued"])))
-        agents = [dict(zip(NAMES["cued"], map(float, d), strict=True)) for d in draws]
-    design = Design(len(agents), sessions, episodes, p_common, cued)
-    how = {"p_common": p_common, "cued": cued, "alpha": alpha}
-    played = [
-        simulate(weights, sessions, episodes, seed=(seed, code), **how)
-        for code, weights in enumerate(agents)
-    ]
-    numbered = [c._replace(participant=c.participant + code) for code, c in enumerate(played)]
-    rows = fit_choices(join_choices(numbered), model, prior_sd=prior_sd, seed=seed)["rows"]
-    rows = [row for row in rows if row["participant"].isdecimal() and row["se"] is not None]
-    for row in rows:
-        truth = {"alpha": alpha} | dict(agents[int(row["participant"])])
-        row["true"] = truth.get(row["strategy"], 0.0)
-    return {
-        "model": model,
-        "design": design._asdict(),
-        "weights": _recovered(rows),
-        "rows": rows,
-        "coverage": _coverage(rows),
-        "intervals": len(rows),
-    }
-
-
-def _recovered(rows: Sequence[WeightRow]) -> list[RecoveredWeight]:
-    """Summarise each weight of each part."""
-    found: list[RecoveredWeight] = []
-    for part, strategy in dict.fromkeys((row["part"], row["strategy"]) for row in rows):
-        own = [row for row in rows if (row["part"], row["strategy"]) == (part, strategy)]
-        true, estimate = (np.array([row[name] for row in own]) for name in ("true", "estimate"))
-        vary = len(own) > 1 and true.std() > 0 and estimate.std() > 0
-        weight: RecoveredWeight = {
-            "part": part,
-            "strategy": strategy,
-            "correlation": float(np.corrcoef(true, estimate)[0, 1]) if vary else None,
-            "bias": float(np.mean(estimate - true)),
-            "rmse": float(np.sqrt(np.mean((estimate - true) ** 2))),
-            "coverage": _coverage(own),
-        }
-        found.append(weight)
-    return found
-
-
-def _coverage(rows: Sequence[WeightRow]) -> float:
-    """Return the share of 95% intervals that hold the true weight."""
-    low, true, high = (np.array([row[name] for row in rows]) for name in ("low", "true", "high"))
-    return float(np.mean((low <= true) & (true <= high)))

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from reinstate.choices.comparison import Posterior
-from reinstate.choices.documents import GroupWeight, Row, WeightRow, Weights, weight_row
+from reinstate.choices.documents import GroupWeight, Row, WeightRow, weight_row
 from reinstate.choices.likelihood import fit_weights
 from reinstate.choices.model import NAMES, GroupedChoices, Ints, group_one_back
 from reinstate.errors import UserError
@@ -64,16 +64,16 @@ def sample_posteriors(
     return found
 
 
-def summarise(posteriors: list[Posterior], seed: int, warmup: int = WARMUP) -> Weights:
+def summarise(posteriors: list[Posterior], seed: int, warmup: int = WARMUP) -> Row:
     """Summarise draws by participant and for the group; tell where they are not to be trusted.
 
     Estimates are posterior means, se posterior standard deviations, intervals hold 95% between
     equal tails. Rows of the participants come first, then those of the "group mean" and the "group
     sd".
     """
-    found: Weights = {"rows": [], "fits": [], "group": {}, "warnings": []}
+    found: Row = {"rows": [], "fits": [], "group": {}, "warnings": []}
     for posterior in posteriors:
-        part, divergences = posterior.part, posterior.divergences
+        part, divergences = posterior.part, int(posterior.diverging.sum())
         blocks = {who: posterior.beta[:, :, i] for i, who in enumerate(posterior.participants)}
         blocks |= {"group mean": posterior.mu, "group sd": posterior.tau}
         rows = [

@@ -11,9 +11,6 @@ sgn(s) is also the sign of the action that commonly leads to s. Perseveration re
 action; without it, beliefs held for several episodes would leak into the incremental weights.
 Uncued and cued episodes are fitted separately, for each participant (a person, or an agent's run).
 An episode without a predecessor, such as the first of a session, is not fitted.
-
-`likelihood` fits the weights, `learned` looks further back than one episode, `hierarchical` fits a
-group.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,8 +70,12 @@ def from_record(record: Any) -> Choices:
 
 
 def join_choices(parts: list[Choices]) -> Choices:
-    """Concatenate tables of choices."""
-    return Choices(*[np.concatenate(column) for column in zip(*parts, strict=True)])
+    """Concatenate tables of choices by different participants, who are numbered on."""
+    numbered, first = [], 0
+    for part in parts:
+        numbered.append(part._replace(participant=part.participant + first))
+        first += int(part.participant.max(initial=-1)) + 1
+    return Choices(*[np.concatenate(column) for column in zip(*numbered, strict=True)])
 
 
 class Design(NamedTuple):

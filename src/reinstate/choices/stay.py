@@ -59,7 +59,7 @@ def stay_panels(counts: Ints) -> Stay:
     """
     panels: dict[str, Any] = {"order": list(ORDER)}
     for name, (stayed, total) in stays(counts).items():
-        found = _over_each_cell(with_none(_shares(stayed, total)))
+        found = _panel(_shares(stayed, total))
         (pooled,) = with_none(_shares(stayed.sum(axis=0, keepdims=True), total.sum(axis=0)))
         panels[name] = {**found, "pooled": pooled, "episodes": total.sum(axis=0).tolist()}
     return cast(Stay, panels)
@@ -93,16 +93,15 @@ def with_none(shares: Floats) -> list[list[float | None]]:
     return [[None if np.isnan(share) else float(share) for share in row] for row in shares]
 
 
-def _over_each_cell(per_participant: list[list[float | None]]) -> StayPanel:
-    """Average each cell of `ORDER` over those participants who met it."""
-    columns = np.array(per_participant, float).T
-    met = [column[~np.isnan(column)] for column in columns]
+def _panel(shares: Floats, ends: Floats | None = None) -> StayPanel:
+    """Average each cell of `ORDER` over the participants who met it; `ends` are of intervals."""
+    met = [column[~np.isnan(column)] for column in shares.T]
     cells = [over_seeds(values) if len(values) else None for values in met]
-    return {
-        "mean": [cell and cell["mean"] for cell in cells],
-        "ci95": [cell and cell["ci95"] for cell in cells],
-        "per_participant": per_participant,
-    }
+    ci95 = [cell and cell["ci95"] for cell in cells]
+    if ends is not None:
+        ci95 = [cell and own for cell, own in zip(cells, ends.tolist(), strict=True)]
+    mean = [cell and cell["mean"] for cell in cells]
+    return {"mean": mean, "ci95": ci95, "per_participant": with_none(shares)}
 
 
 def predicted_at_estimates(
@@ -128,8 +127,10 @@ def predicted_at_estimates(
                 at, grouped = pattern_codes(part), group_one_back(counts[code], part)
             p = special.expit(grouped.x @ beta)
             np.add.at(expected[code], at, np.stack([p, 1 - p], -1) * grouped.total[:, None])
-    shares = stay_shares(expected)
-    return _panels({name: (share, None) for name, share in shares.items()})
+    panels: dict[str, Any] = {"order": list(ORDER)}
+    for name, shares in stay_shares(expected).items():
+        panels[name] = {**_panel(shares), "ci95": [None] * len(ORDER)}
+    return cast(Stay, panels)
 
 
 def predicted_by_posterior(
@@ -154,20 +155,8 @@ def predicted_by_posterior(
             known = ~np.isnan(shares)
             mean = np.where(known, shares, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
             means[name].append(np.where(known.any(axis=0), mean, np.nan))
-    return _panels({name: (sums[name] / replicates, np.array(means[name])) for name in PANELS})
-
-
-def _panels(found: dict[str, tuple[Floats, Floats | None]]) -> Stay:
-    """Make panels of each participant's shares, and of the group's mean in each replication."""
     panels: dict[str, Any] = {"order": list(ORDER)}
-    for name, (shares, means) in found.items():
-        met = ~np.isnan(shares)
-        mean = [
-            float(s[m].mean()) if m.any() else None for s, m in zip(shares.T, met.T, strict=True)
-        ]
-        ci95: list[list[float] | None] = [None] * len(ORDER)
-        if means is not None:
-            ends = np.quantile(means, [0.025, 0.975], axis=0).T.tolist()
-            ci95 = [None if m is None else e for m, e in zip(mean, ends, strict=True)]
-        panels[name] = {"mean": mean, "ci95": ci95, "per_participant": with_none(shares)}
+    for name in PANELS:
+        ends = np.quantile(means[name], [0.025, 0.975], axis=0).T
+        panels[name] = _panel(sums[name] / replicates, ends)
     return cast(Stay, panels)

@@ -4,17 +4,20 @@ Results go to standard output, progress to standard error. A mistake is one line
 Help is what people wait for most often, so what it does not need is imported where it is used.
 """
 
+import _thread
 import contextlib
 import io
 import json
 import os
 import shlex
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from reinstate.errors import UserError, nearest, one_line, out_of_memory
+from reinstate.errors import Stopped, UserError, nearest, one_line, out_of_memory
 
 GROUPS = {  # verbs; each is a class in the module of its name, imported when it is asked for
     "the paper": {
@@ -38,21 +41,26 @@ GROUPS = {  # verbs; each is a class in the module of its name, imported when it
     "drawings": {"pretrain": "train the embedder of Omniglot's drawings"},
 }
 VERBS = {verb: text for group in GROUPS.values() for verb, text in group.items()}
+CAUGHT = (signal.SIGINT, signal.SIGTERM)
+AGAIN = 0.05  # seconds until a signal that was dropped is sent again
 COMPLETION = "--tyro-print-completion"
 SHELLS = ("bash", "zsh", "fish", "tcsh")
-HELP = """\
+FIRST = "reinstate watch water-maze"
+BEGINNERS = ("tutorial", "demo", "example", "start", "quickstart")  # words that verbs are taken for
+HELP = f"""\
+Start with: {FIRST}
+
 usage: reinstate VERB …
 
 Meta-learning agents with an episodic memory (Ritter et al., ICML 2018).
 
-  reinstate watch water-maze
   reinstate reproduce barcode-bandits
   reinstate train barcode-bandits --agent epl2rl --out runs/mine
   reinstate evaluate runs/mine
 
 Every setting has a default from the experiment's preset (--preset quick or
 paper) and can be changed by name: `reinstate train barcode-bandits --help`
-explains them all. `reinstate VERB --help` explains a verb, and
+explains the most useful ones. `reinstate VERB --help` explains a verb, and
 `reinstate --version` prints the version.
 
 Your shell can complete verbs, experiments and options (bash, zsh, fish, tcsh):
@@ -68,9 +76,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # notebooks and tests put others in their place
             stream.reconfigure(errors="replace")  # a code page may lack γ or →
     try:
-        status = _main(arguments)
-        sys.stdout.flush()
-        return status
+        with _signals(for_good=argv is None):
+            status = _main(arguments)
+            sys.stdout.flush()
+            return status
     except SystemExit as stop:  # help was shown
         return int(stop.code or 0)
     except BrokenPipeError:  # the reader (head, less) has seen enough
@@ -81,7 +90,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt as stop:
         _complain(str(stop) or "interrupted")
-        return 130
+        status = 128 + getattr(stop, "number", signal.SIGINT)
+        if argv is None:  # XLA may be compiling in a thread, and Python's own end could crash it
+            os._exit(status)
+        return status
     except Exception as error:
         if (advice := out_of_memory(error)) is None:
             raise  # a mistake of ours, which its traceback tells
@@ -89,12 +101,57 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
+@contextlib.contextmanager
+def _signals(for_good: bool) -> Iterator[None]:
+    """Turn SIGINT and SIGTERM into `Stopped`, wherever they come; `for_good` ends with the process.
+
+    Python drops what is raised in a callback, such as JAX's of the garbage collector: there the
+    signal is sent again, a moment later.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        raise Stopped("", number)
+
+    def dropped(what: Any) -> None:
+        if isinstance(what.exc_value, KeyboardInterrupt):
+            number = getattr(what.exc_value, "number", signal.SIGINT)
+            threading.Timer(AGAIN, _thread.interrupt_main, [number]).start()  # not in this callback
+        else:
+            hook(what)
+
+    hook, sys.unraisablehook = sys.unraisablehook, dropped
+    before = {number: signal.signal(number, stop) for number in CAUGHT}
+    try:
+        yield
+    finally:
+        if not for_good:
+            sys.unraisablehook = hook
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold signals back while modules are imported, which must not be broken off."""
+    mask: Any = getattr(signal, "pthread_sigmask", lambda *what: None)  # Windows has none
+    mask(getattr(signal, "SIG_BLOCK", 0), CAUGHT)
+    try:
+        yield
+    finally:
+        mask(getattr(signal, "SIG_UNBLOCK", 0), CAUGHT)
+
+
 def _main(arguments: list[str]) -> int:
     if arguments == ["--version"]:
         print(_version())
         return 0
-    options = parse(arguments)
-    result = options.do(shlex.join(["reinstate", *arguments]))
+    with _undisturbed():
+        options = parse(arguments)
+    words = [word for word in arguments if word != "--resume"]  # it is what began the work
+    result = options.do(shlex.join(["reinstate", *words]))
     print(json.dumps(result)) if options.json else options.show(result)
     return 0
 
@@ -111,16 +168,26 @@ def parse(arguments: list[str]) -> Any:
     become options, once they are named. Completion scripts need all of it.
     """
     verb, *rest = arguments or ["--help"]
-    if verb in ("-h", "--help", "help"):
+    if verb in ("-h", "--help", "--help-all", "help"):
         _print_help()
         raise SystemExit(0)
     if verb == COMPLETION:
         _complete(" ".join(rest))
-    if verb not in VERBS:
-        raise UserError(nearest("verb", verb, VERBS))
-    from reinstate.cli.parsing import parse_verb
+    if verb in VERBS:
+        from reinstate.cli.parsing import parse_verb
 
-    return parse_verb(verb, _options(verb), rest)
+        return parse_verb(verb, _options(verb), rest)
+    raise UserError(nearest("verb", verb, [*VERBS, "--help", "--version"], _meant(verb)))
+
+
+def _meant(verb: str) -> str | None:
+    """Return the command that was probably meant by what is no verb."""
+    if verb in BEGINNERS:
+        return FIRST
+    from reinstate.runs.experiment import experiment_names
+
+    found = (name for name in experiment_names() if len(verb) > 2 and name.startswith(verb))
+    return next((f"reinstate reproduce {name}" for name in found), None)
 
 
 def _print_help() -> None:

@@ -12,6 +12,7 @@ from reinstate.cli.tables import print_agents, say, say_next
 from reinstate.errors import UserError
 from reinstate.files import require_new, write_document
 from reinstate.runs import size
+from reinstate.runs.card import save_scores
 from reinstate.runs.choice_fits import label_of, write_choices
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.progress import Reporter
@@ -71,9 +72,10 @@ class Evaluate(Computing):
         if self.choices:
             seeds = [f"{agent}-{seed}" for seed in settings.seed_range]
             write_choices(self.choices, from_record(record), seeds)
-        for path in (run.evaluation_path if is_own and not is_shipped(run) else None, self.out):
-            if path:
-                write_document(path, {**scores})
+        if is_own and not is_shipped(run):
+            save_scores(run, scores)
+        if self.out:
+            write_document(self.out, {**scores})
         return scores
 
     def show(self, result: Scores) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional
@@ -11,6 +12,7 @@ from reinstate.cli.shared import Computing, shown
 from reinstate.cli.tables import say
 from reinstate.errors import UserError, nearest, require_positive
 from reinstate.figures.mpl import require_kind, require_own, save_figure
+from reinstate.files import write_atomically
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import EXPERIMENTS, ComposedFigure, find_experiment
 
@@ -28,7 +30,8 @@ class Figure(Computing):
 
     Figure 3 shows barcode and Omniglot bandits, 4 compositional bandits, 5 the water maze and 6 the
     two-step task, at the size of print: fonts have 6 to 8 points, and a PDF holds them as TrueType.
-    Agents whose memory is an input are left out, as in the paper.
+    Agents whose memory is an input are left out, as in the paper. A text file beside the figure
+    holds its caption.
 
     For a memory-map a trained RUN plays fresh epochs with frozen weights. Each point is a state
     that it stored, in the plane in which all of them differ most (their first two principal
@@ -76,12 +79,21 @@ class Figure(Computing):
         """The file to write."""
         return self.out or Path(f"{self.what if self.run else f'figure-{self.what}'}.pdf")
 
+    @property
+    def caption(self) -> Path:
+        """The file beside it that says what a composed figure shows."""
+        return self.file.with_suffix(".txt")
+
     def do(self, command: str) -> dict[str, Any]:
         require_own(self.file, MAKER)
         if self.run is not None:
             return self._of_run(self.run, command)
         plan = composed_figures()[self.what]
         drawn = plan.draw({name: self._read(name) for name in plan.experiments}, self.width)
+        if drawn.caption:
+            require_own(self.caption, MAKER)
+            text = f"{fill(drawn.caption, 100)}\n\nMade by {MAKER} {self.what}.\n"
+            write_atomically(self.caption, text.encode())
         size = save_figure(drawn, self.file, DPI, MAKER)
         return {"file": str(self.file), "inches": drawn.get_size_inches()[0], "bytes": size}
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional
 
+from reinstate.choices.agents import RATES, recovery
 from reinstate.choices.comparison import require_arviz
 from reinstate.choices.documents import recovery_summary, summary
-from reinstate.choices.fits import RATES, recovery
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import Design
 from reinstate.choices.reading import PARQUET
@@ -19,8 +19,10 @@ from reinstate.files import require_empty, require_new
 from reinstate.runs.choice_fits import (
     fit_beside,
     fit_choices,
+    is_fit,
     label_of,
     read_design,
+    read_fit,
     save_recovery,
     write_example,
 )
@@ -64,14 +66,11 @@ class FitChoices(Verb):
       perseveration the previous action, whatever came of it
 
     With --recover it fits simulated agents of known weights, who play as much as is in FILE or as
-    you plan, and tells how well these are recovered.
+    you plan, and tells how well these are recovered. Weights lie between -0.5 and 2 or, where FILE
+    is the folder of an earlier fit, around the fitted ones.
 
-      reinstate fit-choices --example choices.csv
-      reinstate fit-choices choices.csv
       reinstate fit-choices theirs.csv --columns action=choice1 reward=win --common left=pink
-      reinstate fit-choices people.csv --beside agent.csv
       reinstate fit-choices choices.csv --recover like-mine
-      reinstate fit-choices --recover small --design participants=40 sessions=1 p_common=.7
     """
 
     file: Annotated[Path | None, Positional, shown("FILE", "")] = None
@@ -92,8 +91,8 @@ class FitChoices(Verb):
     model: Model = "one-back"
     """Hierarchical: people's weights share a group; it needs NumPyro (the extra reinstate[fit])."""
     compare: Flag = False
-    """Fit rival models too: learned values beside one-back, and no strategy; or hierarchical ones
-    without each strategy (minutes; it needs ArviZ, the extra reinstate[arviz])."""
+    """Fit rival models too: learned values, one-back, and no strategy; or hierarchical ones without
+    each strategy (minutes; it needs ArviZ, the extra reinstate[arviz])."""
     beside: Annotated[tuple[Path, ...], shown("FILE …", "none")] = ()
     """Show other choices too: tables, such as `reinstate evaluate --choices` writes, or folders of
     earlier fits. Tables are read like FILE, or else by our names."""
@@ -140,6 +139,8 @@ class FitChoices(Verb):
             except ValueError:
                 raise UserError(f"--design: {name} is a number, not {number!r}") from None
         options: Any = {"seed": self.seed, "model": self.model, "prior_sd": self.prior_sd}
+        if self.file and is_fit(self.file):
+            options["like"] = read_fit(self.file)
         with Reporter().working(f"{WORK[self.model]}: simulated agents"):
             found = recovery(alpha=RATES[self.model], **design._asdict(), **options)
         document: Any = {**found, "seed": self.seed, "prior_sd": self.prior_sd, **provenance()}

@@ -7,11 +7,12 @@ import argparse
 import ast
 import contextlib
 import io
+import os
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
 from inspect import getdoc, getsource
 from typing import Annotated, Any, ClassVar, Union
@@ -21,7 +22,9 @@ from tyro.conf import FlagCreatePairsOff, arg
 
 from reinstate.errors import UserError, one_line
 
-_BOX = re.compile(r"(\033\[[\d;]*m)*[╭│╰]")
+ONE_BOX = 110  # columns
+_COLOUR = r"(?:\033\[[\d;]*m)*"
+_BOX = re.compile(rf"{_COLOUR}[╭│╰]")
 
 Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]
 
@@ -61,6 +64,10 @@ class Worded:
         """Return what --set changes, as NAME=DEFAULT, and what it means."""
         return {}
 
+    def often(self) -> list[str]:
+        """Return the options that --help explains, if it leaves the others to --help-all."""
+        return []
+
 
 def parse_verb(verb: str, kind: Any, rest: list[str]) -> Any:
     """Parse what follows a verb: return its options, ready to be done."""
@@ -70,7 +77,7 @@ def parse_verb(verb: str, kind: Any, rest: list[str]) -> Any:
     if rest and not rest[0].startswith("-"):
         chosen, default = kind.for_word(rest[0], rest[1:])
         return run_tyro(chosen, rest[1:], f"{prog} {rest[0]}", default)
-    if {"-h", "--help"} & {*rest}:
+    if {"-h", "--help", "--help-all"} & {*rest}:
         _print_words(prog, kind)
         raise SystemExit(0)
     known = ", ".join(kind.words())
@@ -89,18 +96,36 @@ def run_tyro(kind: Any, arguments: list[str], prog: str, default: Any = None) ->
     """Parse with tyro; fold its help to the terminal, and turn its boxed errors into one line."""
     start = {} if default is None else {"default": default}
     shown, errors = _Page(), io.StringIO()
+    words = ["--help" if word == "--help-all" else word for word in arguments]
+    often = default.often() if isinstance(default, Worded) and words == arguments else []
+    if often and {"-h", "--help"} & {*words}:  # wider, tyro would put boxes side by side
+        os.environ["COLUMNS"] = str(min(shutil.get_terminal_size().columns, ONE_BOX))
     try:
         with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(errors):
-            return tyro.cli(kind, args=arguments, prog=prog, **start)
+            return tyro.cli(kind, args=words, prog=prog, **start)
     except SystemExit as stop:
         if stop.code in (0, None):
-            print(folded(shown.getvalue().rstrip()))
-            if more := _more(default, arguments):
+            page = re.sub(r"(?m)^reinstate ", "  reinstate ", shown.getvalue().rstrip())
+            if often:
+                page = _brief(page, often) + f"`{prog} --help-all` explains all options."
+            print(folded(page))
+            if not often and (more := _more(default, words)):
                 rows = (f"  {name}\n      {text}" for name, text in more.items())
                 print(folded("\n".join(["", "settings that --set changes:", *rows])))
             raise
     names = [row.partition("=")[0] for row in _more(default, [])]
     raise UserError(_one_line(errors.getvalue(), prog, names))
+
+
+def _brief(page: str, often: Collection[str]) -> str:
+    """Leave out the options that are not of these, and boxes that are left with none."""
+    first, *boxes = re.split(rf"(?m)^(?={_COLOUR}╭)", page)
+    for box in boxes:
+        body, end, _ = re.split(rf"(?m)^({_COLOUR}╰.*)", box)
+        about, *rows = re.split(rf"(?m)^(?={_COLOUR}│{_COLOUR} {_COLOUR}-[-h])", body)
+        rows = [row for row in rows if {*re.findall(r"--[\w.-]+", row)[:1]} & {*often}]
+        first += "".join([about, *rows, end, "\n"]) if rows else ""
+    return first
 
 
 class _Page(io.StringIO):

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from reinstate.analysis.results import Results, Summary
-from reinstate.cli.shared import Computing, Names, Training, W, shown
+from reinstate.cli.parsing import Verb
+from reinstate.cli.shared import Computing, Names, Training, W, described, shown
 from reinstate.cli.tables import (
     PER_EPISODE,
     print_agents,
@@ -15,7 +16,10 @@ from reinstate.cli.tables import (
     say,
 )
 from reinstate.errors import UserError
+from reinstate.registry import Registry
 from reinstate.runs.experiment import Experiment, find_experiment, of_the_paper
+
+STUDIES: Registry[type[Verb]] = Registry("study", {})  # of many runs, with options of their own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +32,8 @@ class Reproduce(Training[W]):
       reinstate reproduce all
 
     results.json, figures, report.html and a run per agent go to --out. Every setting is an option,
-    with a default from the experiment's preset: `reinstate reproduce EXPERIMENT --help` explains
-    them all.
+    with a default from the experiment's preset: `reinstate reproduce EXPERIMENT --help-all`
+    explains them all.
     """
 
     agents: Names
@@ -84,12 +88,15 @@ class Reproduce(Training[W]):
 
     @classmethod
     def words(cls) -> dict[str, str]:
-        return {**super().words(), "all": "all experiments of the paper, and one report"}
+        studies = described(STUDIES, STUDIES.find, lambda kind: kind.__doc__.partition("\n")[0])
+        return {**super().words(), "all": "all experiments of the paper, and one report"} | studies
 
     @classmethod
     def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
         if word == "all":
             return All, All(experiments=of_the_paper())
+        if word in STUDIES:
+            return STUDIES[word], STUDIES[word]()
         return super().for_word(word, arguments)
 
 
@@ -117,8 +124,7 @@ class All(Computing):
     """Folder for everything that is written."""
 
     def do(self, command: str) -> Summary:
-        from reinstate.figures.page import require_page, write_page
-        from reinstate.figures.page.frame import require_document
+        from reinstate.figures.page import require_document, require_page, write_page
         from reinstate.files import locked, write_document
         from reinstate.runs.progress import Reporter
         from reinstate.runs.whole import reproduce_all, summarise

@@ -13,11 +13,21 @@ from reinstate.cli.parsing import Flag, Verb, Worded, explained, peek
 from reinstate.devices import Spread
 from reinstate.errors import UserError
 from reinstate.learner import A2C
-from reinstate.runs.experiment import Experiment, experiment_names, find_experiment
+from reinstate.runs.experiment import (
+    EXPERIMENTS,
+    Experiment,
+    experiment_names,
+    find_experiment,
+)
 from reinstate.settings import MEMORY_KIND, Settings, changed, memory_name, read_set
 from reinstate.tasks.base import World
 
 W = TypeVar("W", bound=World)
+
+OFTEN = (  # options that people change, besides the sizes of tasks; --help-all has the others
+    *("help", "agent", "agents", "preset", "seeds", "set", "out", "resume", "from", "rates"),
+    *("trials", "rounds", "learner.lanes", "learner.epochs", "learner.learning-rate"),
+)
 
 
 def shown(metavar: str, default: str | None = None) -> Any:
@@ -58,7 +68,7 @@ class OnTask(Worded, Verb):
     @classmethod
     def words(cls) -> dict[str, str]:
         """Return one line per experiment; of one that cannot be loaded, why."""
-        return described(experiment_names(), find_experiment, lambda found: found.summary)
+        return {name: getattr(each, "summary", each) for name, each in listed().items()}
 
 
 @dataclass(frozen=True)
@@ -81,7 +91,7 @@ class OnExperiment(OnTask, Computing, Generic[W]):
     preset: str
     """Where defaults come from: quick (a laptop's CPU) or paper (an accelerator)."""
     set: Annotated[tuple[tuple[str, ...], ...], UseAppendAction, shown("NAME=VALUE …", "")] = ()
-    """Other settings, listed below: memory.k=5 network.reset=epoch."""
+    """Other settings, which --help-all lists: memory.k=5 network.reset=epoch."""
     out: Path
     """Folder for everything that is written."""
 
@@ -103,6 +113,13 @@ class OnExperiment(OnTask, Computing, Generic[W]):
         for name in ("memory", "network", "evaluation"):
             rows |= _described_settings(f"{name}.", getattr(settings, name))
         return rows
+
+    def often(self) -> list[str]:
+        sizes = [
+            n for n, value in asdict(cast(Any, self.common.task)).items() if type(value) is int
+        ]
+        names = [*OFTEN, *(f"task.{name}" for name in sizes)]
+        return [f"--{name.replace('_', '-')}" for name in names]
 
     @classmethod
     def for_word(cls, word: str, arguments: list[str]) -> tuple[Any, Any]:
@@ -167,6 +184,15 @@ class Training(OnExperiment[W]):
         """Return the options of training, as `reinstate.runs.training.train` takes them."""
         names = ("checkpoint_every", "keep_checkpoints", "track")
         return {**{name: getattr(self, name) for name in names}, "spread": self.spread}
+
+
+def listed() -> dict[str, Any]:
+    """Load all experiments; a task has one of its own only where none is about it."""
+    found = described(experiment_names(), find_experiment, lambda each: each)
+    worlds = [getattr(found[name], "world", None) for name in EXPERIMENTS]
+    return {
+        n: e for n, e in found.items() if n in EXPERIMENTS or getattr(e, "world", e) not in worlds
+    }
 
 
 def described(

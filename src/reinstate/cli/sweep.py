@@ -13,11 +13,11 @@ from reinstate.cli.shared import shown
 from reinstate.cli.tables import PER_EPISODE, print_table, say
 from reinstate.errors import UserError
 from reinstate.figures.page import require_page, write_page
-from reinstate.runs.engines import Engine, run_path
+from reinstate.runs.engines import Engine
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.jobs import Asked, Job, plan, read_file
 from reinstate.runs.progress import Reporter
-from reinstate.runs.sweep import Rows, Swept, sweep
+from reinstate.runs.sweep import Swept, sweep
 from reinstate.settings import read_set
 
 SHOWN = 40  # rows of the table
@@ -46,9 +46,9 @@ class Sweep(Verb):
       learner.learning-rate = [1e-3, 3e-3]
 
     Each run goes to OUT/runs/NAME, as `train` and `evaluate` leave it. At the end OUT/sweep.csv
-    (and sweep.parquet, with pyarrow) has one row per seed, and OUT/report.html shows all. The same
-    command again skips what is finished, resumes what was interrupted, and tries again what failed;
-    started on several machines that share the folder, it shares the runs among them.
+    has one row per seed, and OUT/report.html shows all. The same command again skips what is
+    finished, resumes what was interrupted, and tries again what failed; started on several machines
+    that share the folder, it shares the runs among them.
     """
 
     file: Annotated[Path | None, Positional, shown("FILE", "")] = None
@@ -96,15 +96,7 @@ class Sweep(Verb):
             with reporter.working("one page of all runs"):
                 write_page(shown, page)
             swept.files.append(page)
-        rows = [
-            {
-                **_described(job),
-                "done": job.name in swept.rows,
-                "error": swept.errors.get(job.name, ""),
-                **_scores(swept.rows.get(job.name)),
-            }
-            for job in swept.jobs
-        ]
+        rows = [_described(job, swept) for job in swept.jobs]
         result = {"runs": rows, "files": [str(path) for path in swept.files]}
         if swept.errors and swept.files:
             if not self.json:
@@ -122,8 +114,10 @@ class Sweep(Verb):
                 say(row["run"])
             say(f"{len(result['runs'])} runs; nothing was written")
             return
-        varied = _varied(result["runs"])
-        rows = [[*_left(row, varied), _reward(row)] for row in result["runs"]]
+        options = [row["options"] for row in result["runs"]]
+        names = dict.fromkeys(name for each in options for name in each)
+        varied = [name for name in names if len({each.get(name) for each in options}) > 1]
+        rows = [_cells(row, varied) for row in result["runs"]]
         left = ["experiment", "agent", *varied, "seeds"]
         print_table(PER_EPISODE, left, ["reward [95%]"], rows[:SHOWN])
         if len(rows) > SHOWN:
@@ -143,36 +137,28 @@ def _shown(swept: Swept, out: Path, reporter: Reporter) -> list[Path]:
     done: dict[str, list[Path]] = {}
     for job in swept.jobs:
         if job.name in swept.rows:
-            done.setdefault(job.experiment, []).append(run_path(job, out))
+            done.setdefault(job.experiment, []).append(job.run(out).path)
     for name, paths in done.items():
         if len(paths) > MOST_ON_PAGE:
             reporter.note(f"report.html shows {MOST_ON_PAGE} of {len(paths)} runs of {name}")
     return [path for each in done.values() for path in each[:MOST_ON_PAGE]]
 
 
-def _described(job: Job) -> dict[str, Any]:
+def _described(job: Job, swept: Swept | None = None) -> dict[str, Any]:
+    """Return a run as JSON has it; after a sweep, with what came of it."""
     first, count = job.settings["first_seed"], job.settings["seeds"]
-    seeds = f"{first}-{first + count - 1}" if count > 1 else str(first)
-    named = {"run": job.name, "experiment": job.experiment, "agent": job.agent}
-    return {**named, "options": {**job.options}, "seeds": seeds}
+    row: dict[str, Any] = {"run": job.name, "experiment": job.experiment, "agent": job.agent}
+    row |= {"options": {**job.options}, "seeds": f"{first}-{first + count - 1}"}
+    if swept:
+        rows = swept.rows.get(job.name)
+        row |= {"done": bool(rows), "error": swept.errors.get(job.name, "")}
+        row |= {"reward": over_seeds([each["reward"] for each in rows])} if rows else {}
+    return row
 
 
-def _scores(rows: Rows | None) -> dict[str, Any]:
-    return {"reward": over_seeds([row["reward"] for row in rows])} if rows else {}
-
-
-def _varied(rows: list[dict[str, Any]]) -> list[str]:
-    """Name the settings that are not the same in all runs."""
-    names = dict.fromkeys(name for row in rows for name in row["options"])
-    return [name for name in names if len({row["options"].get(name) for row in rows}) > 1]
-
-
-def _left(row: dict[str, Any], varied: list[str]) -> list[str]:
+def _cells(row: dict[str, Any], varied: list[str]) -> list[str]:
     values = [str(row["options"].get(name, "")) for name in varied]
-    return [row["experiment"], row["agent"], *values, row["seeds"]]
-
-
-def _reward(row: dict[str, Any]) -> str:
-    if "reward" not in row:
-        return "failed" if row["error"] else ""
-    return with_interval(row["reward"], find_experiment(row["experiment"]).number)
+    reward = "failed" if row["error"] else ""
+    if "reward" in row:
+        reward = with_interval(row["reward"], find_experiment(row["experiment"]).number)
+    return [row["experiment"], row["agent"], *values, row["seeds"], reward]

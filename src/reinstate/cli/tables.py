@@ -4,6 +4,7 @@
 """
 
 import shlex
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from reinstate.runs.experiment import Experiment
 
 PER_EPISODE = "per episode, frozen weights, fresh tasks"  # what tables of agents are about
+HANG = 4  # columns by which a terminal indents what a verdict is about
 WIDE = 1000  # columns of a pipe: as many as a table needs
 COLOURS = {
     "supported": "green",
@@ -27,13 +29,22 @@ COLOURS = {
 }
 
 
-def say(text: str) -> None:
+def say(text: str, hang: int = 0, then: str = "") -> None:
     """Print one record; a terminal wraps it between words, a pipe gets one line.
 
-    A verdict that it starts with is coloured. Names in it are text, whatever a terminal or Rich
-    would make of them.
+    A terminal indents all lines but the first by `hang`, and begins a new one with `then`. A
+    verdict that it starts with is coloured. Names in it are text, whatever a terminal or Rich would
+    make of them.
     """
-    shown, console = _as_text(text), Console(highlight=False)
+    console = Console(highlight=False)
+    if console.is_terminal and hang:
+        indent = " " * hang
+        wrap = textwrap.TextWrapper(console.width, subsequent_indent=indent)
+        wrap.break_long_words = wrap.break_on_hyphens = False
+        parts = [text, f"{indent}{then}" if then else ""]
+        shown = Text("\n".join(wrap.fill(printable(part)) for part in parts if part))
+    else:
+        shown = _as_text(f"{text} {then}".rstrip())
     for word, colour in COLOURS.items():
         shown.highlight_regex(f"^{word}(?=:)", colour)
     console.print(shown, soft_wrap=not console.is_terminal)
@@ -96,14 +107,16 @@ def print_checks(checks: "Sequence[CheckRow]") -> None:
 
 
 def _print_check(check: "CheckRow") -> None:
-    from reinstate.figures.numbers import written
+    from reinstate.figures.chart import written
 
     ci95, adjusted = check["ci95"], check.get("p_holm")
     interval = f" [{ci95[0]:.3f}, {ci95[1]:.3f}]" if ci95 else " (one seed cannot tell)"
     p = written(check["p"])
     p += "" if adjusted is None else f", after Holm {written(adjusted)}"
     value = f"{check['value']:.3f}{interval}, claimed {check['bound']}"
-    say(f"{check['verdict']}: {check['claim']}: {value}; {p}")
+    say(f"{check['verdict']}: {check['claim']}:", HANG, f"{value}; {p}")
+    if note := check.get("note"):
+        say(f"{' ' * HANG}note: {note}", HANG)
 
 
 def print_alarms(alarms: Iterable[str]) -> None:

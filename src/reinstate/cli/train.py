@@ -1,10 +1,11 @@
 """The verb `train`: one agent, several seeds at once, into a run folder."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+from tyro.conf import arg
 
 from reinstate import devices
 from reinstate.cli.parsing import peek
@@ -12,13 +13,13 @@ from reinstate.cli.shared import Training, W, shown
 from reinstate.cli.tables import say, say_next
 from reinstate.files import locked
 from reinstate.runs import size
+from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import Experiment
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.ranks import joined, read_address
-from reinstate.runs.run import start_run
+from reinstate.runs.run import find_run, start_run
 from reinstate.runs.training import Trained, train
-from reinstate.settings import to_dict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,14 +30,18 @@ class Train(Training[W]):
       reinstate train barcode-bandits --agent l2rl --seeds 2 --out runs/l2rl
       reinstate train barcode-bandits --preset paper --task.num-arms 5
       reinstate train barcode-bandits --resume
+      reinstate train barcode-bandits --from runs/barcode-bandits-epl2rl --out runs/longer
 
     The folder gets the settings, one line of metrics per epoch, and checkpoints. Every setting is
-    an option, with a default from the experiment's preset: `reinstate train EXPERIMENT --help`
-    explains them all.
+    an option, with a default from the experiment's preset: `reinstate train EXPERIMENT
+    --help-all` explains them all.
     """
 
     agent: str
     """Which agent; `reinstate list` describes them."""
+    parent: Annotated[Path | None, arg(name="from", metavar="RUN", help_behavior_hint="")] = None
+    """Begin with the weights of this run, of as many seeds: a folder, or shipped weights. The
+    schedule is that of the new run, which goes to --out."""
     distributed: Annotated[str | None, shown("WHERE", "alone")] = None
     """Be one of several processes that train together: `auto` under Slurm, Open MPI or Kubernetes;
     else HOST:PORT of process 0, the number of this one, and how many there are, as in
@@ -64,21 +69,19 @@ class Train(Training[W]):
 
     def _train(self, how: dict[str, Any]) -> Trained:
         with locked(self.out):
+            origin: dict[str, Any] = {}
+            if self.parent:
+                evaluator = Evaluator(self.experiment, self.agent, self.settings)
+                how["start"] = evaluator.load(parent := find_run(self.parent))
+                origin["parent"] = {"run": str(self.parent), "epoch": parent.last_epoch}
             what = (self.experiment, self.agent, self.settings, self.out, self.resume)
-            return train(
-                self.agent, self.settings, start_run(*what, self.spread), Reporter(), **how
-            )
+            run = start_run(*what, self.spread, **origin)
+            return train(self.agent, self.settings, run, Reporter(), **how)
 
     def _about(self) -> dict[str, Any]:
         """Tell what must be the same in all processes."""
-        return {
-            **provenance(),
-            "experiment": self.name,
-            "agent": self.agent,
-            "settings": to_dict(self.settings),
-            "devices": f"{devices.describe()}, --devices {self.devices}",
-            "shard": self.shard,
-        }
+        options = repr(replace(self, distributed=None))
+        return {**provenance(), "devices": devices.describe(), "options": options}
 
     def show(self, result: Any) -> None:
         reward = f"{np.mean(result['last']['reward']):{self.experiment.number}}"

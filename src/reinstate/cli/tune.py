@@ -41,7 +41,7 @@ class Tune(OnExperiment[W]):
     of their start as the preset's.
 
     After an interruption the same command continues after the last round that was finished.
-    `reinstate tune EXPERIMENT --help` explains every setting.
+    `reinstate tune EXPERIMENT --help-all` explains every setting.
     """
 
     agents: Annotated[tuple[str, ...], tyro.conf.arg(aliases=["--agent"], metavar="NAME …")]

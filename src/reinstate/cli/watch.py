@@ -10,8 +10,7 @@ from tyro.conf import Positional
 from reinstate import devices
 from reinstate.cli.shared import NewFile, shown
 from reinstate.cli.tables import say, say_next
-from reinstate.errors import UserError, require_positive
-from reinstate.evaluation import Record
+from reinstate.errors import UserError, require_not_negative, require_positive
 from reinstate.figures import watching
 from reinstate.figures.film import film
 from reinstate.files import require_new, write_atomically
@@ -48,7 +47,7 @@ class Watch:
     """A run folder, as `reinstate train` leaves it, or shipped weights such as water-maze/l2rl."""
     exposure: int = 0
     """Which exposure to a context; 0 shows the first and the second to the same one."""
-    context: Annotated[int | None, shown("INT", "1; in the maze, one worth watching")] = None
+    context: Annotated[int | None, shown("INT", "a telling one, or 1")] = None
     """Which context, counted from 1 in the order in which they are met."""
     seed: Annotated[int | None, shown("INT", "the run's first")] = None
     """Which of the run's seeds."""
@@ -59,8 +58,7 @@ class Watch:
 
     def __post_init__(self) -> None:
         require_positive(speed=self.speed)
-        if self.exposure < 0:
-            raise UserError(f"exposure must be 1 or more, or 0 for both, not {self.exposure}")
+        require_not_negative(exposure=self.exposure)
         find_experiment(self.experiment)
 
     def do(self, command: str) -> list[Any]:
@@ -77,10 +75,10 @@ class Watch:
         if self.exposure > world.max_exposures:
             most = world.max_exposures
             raise UserError(f"{self.experiment} shows a context {most} times: lower --exposure")
-        if self.svg and not isinstance(world, WaterMaze):
-            raise UserError(f"--svg is for water-maze: leave it out to watch {self.experiment}")
         if self.svg:
             require_new(self.svg, "--svg")
+            if not isinstance(world, WaterMaze):
+                raise UserError(f"--svg is for water-maze: leave it out to watch {self.experiment}")
         devices.divide_cpu()
         devices.keep_programs()
         few = _few(settings)
@@ -89,9 +87,7 @@ class Watch:
         state = evaluator.load(run)
         with Reporter().working(f"{agent}: playing"):
             record = evaluator.record(state)
-        return self._episodes(world, record, seeds.index(seed))
-
-    def _episodes(self, world: Any, record: Record, place: int) -> list[Any]:
+        place = seeds.index(seed)
         return watching.exposures_of(world, record, self._exposures, place, self.context)
 
     def show(self, result: list[Any]) -> None:

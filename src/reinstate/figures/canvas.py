@@ -15,12 +15,12 @@ from typing import Any
 import matplotlib
 from matplotlib import figure
 
-from reinstate.errors import printable
-
-# The same bytes every time, and text as text: fonts are embedded whole, as TrueType.
-SAVED: dict[Any, Any] = {"svg.hashsalt": "reinstate", "svg.fonttype": "none", "pdf.fonttype": 42}
-
+# The same bytes every time, and text as text: fonts are embedded whole, as TrueType, and what is
+# between dollars is no formula.
+STYLE: dict[Any, Any] = {"svg.hashsalt": "reinstate", "svg.fonttype": "none", "pdf.fonttype": 42,
+                         "text.parse_math": False, "path.simplify_threshold": 0.4}  # fmt: skip
 PLACES = re.compile(rb' (?:d|x|y)="[^"]*"')  # attributes of an SVG that say where things are
+CONTROLS = re.compile(rb"[\0-\x08\x0b\x0c\x0e-\x1f]")  # what XML may not hold, and a name may
 
 
 @contextmanager
@@ -28,32 +28,29 @@ def own_style(**changes: Any) -> Iterator[None]:
     """Draw by matplotlib's defaults, whatever it was told elsewhere."""
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(SAVED | changes)
+        matplotlib.rcParams.update(STYLE | changes)
         # A name may be in any script; and of any length: letters that
         # the font lacks are drawn as boxes, and what finds no room is cut off.
         warnings.filterwarnings("ignore", "Glyph .* missing from font|.* sizes collapsed to zero")
         yield
 
 
-def as_text(text: str) -> str:
-    """Keep matplotlib from taking what is between dollars for a formula."""
-    return printable(text).replace("$", r"\$")
-
-
 class Figure(figure.Figure):
     """A figure of matplotlib's."""
+
+    caption: str = ""  # for what is written beside it in a paper
 
     def _repr_png_(self) -> bytes:
         """Draw itself as PNG, which is what a notebook asks for."""
         return self.written("png", dpi=120)
 
-    def written(self, kind: str, simplified: float | None = None, **options: Any) -> bytes:
-        """Write itself as a file of this kind; lines may be `simplified` by so many pixels."""
+    def written(self, kind: str, **options: Any) -> bytes:
+        """Write itself as a file of this kind."""
         buffer = io.BytesIO()
-        with own_style(**({"path.simplify_threshold": simplified} if simplified else {})):
+        with own_style():
             self.savefig(buffer, format=kind, **options)
         content = buffer.getvalue()
-        return PLACES.sub(_shortened, content) if kind == "svg" else content
+        return PLACES.sub(_shortened, CONTROLS.sub(b"?", content)) if kind == "svg" else content
 
 
 def _shortened(places: re.Match[bytes]) -> bytes:

@@ -1,7 +1,7 @@
 """What a figure shows, whoever draws it: numbers, names and colours, but no pixels.
 
-Builders (`learning`, `exposures`, `choices`, `search`) make charts of recorded numbers; `mpl`
-draws them as files, `svg` on the report's page.
+Builders (`learning`, `exposures`, `choices`, `search`) make charts of recorded numbers; `mpl` draws
+them. What was not recorded is left out.
 """
 
 import math
@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
+
+from reinstate.analysis.results import Results
 
 Values = Sequence[float | None]
 Interval = tuple[float, float]
@@ -156,3 +158,79 @@ def sharing_y(charts: Iterable[Chart]) -> list[Chart]:
     shown = with_series(charts)
     every = [y for chart in shown for y in chart.heights]
     return [replace(chart, include=every) for chart in shown]
+
+
+def at(scores: object, *path: str) -> Any:
+    """Follow names into nested objects; None where there is nothing."""
+    for name in path:
+        scores = scores.get(name) if isinstance(scores, Mapping) else None
+    return scores
+
+
+def interval(ends: Sequence[float | None] | None) -> Interval | None:
+    """Return both ends, where both are known."""
+    low, high = ends or (None, None)
+    return None if low is None or high is None else (low, high)
+
+
+def count(values: Sequence[object]) -> list[float]:
+    """Return 1, 2, 3, …, one for each value."""
+    return [float(place) for place in range(1, len(values) + 1)]
+
+
+def is_known(values: Iterable[float | None]) -> bool:
+    return any(value is not None for value in values)
+
+
+def brief(value: float) -> str:
+    """Write three digits or so, for labels."""
+    return f"{value:{'.2f' if abs(value) >= 1 else '.3f'}}"
+
+
+def reference_lines(results: Results) -> list[Line]:
+    """Return the labelled lines of a results document that are known."""
+    return [Line(label, y) for label, y in results["reference_lines"].items() if y is not None]
+
+
+def curve(
+    name: str, colour: str, summary: Any, x: Sequence[float] = (), **looks: Any
+) -> list[Series]:
+    """Make a series of an array over seeds; none if nothing is known.
+
+    It is drawn over 1, 2, 3, … unless places are given.
+    """
+    if not summary or not is_known(mean := summary["mean"] or ()):
+        return []
+    ci95 = [*map(interval, summary.get("ci95") or ())]
+    seeds = summary.get("per_seed") or ()
+    return [Series(name, colour, x or count(mean), mean, ci95, seeds, **looks)]
+
+
+def points(name: str, colour: str, summaries: Mapping[float, Any], **looks: Any) -> list[Series]:
+    """Make a series of scalars over seeds, by where each stands; none if nothing is known."""
+    found = {x: summary for x, summary in summaries.items() if summary}
+    mean = [summary["mean"] for summary in found.values()]
+    if not is_known(mean):
+        return []
+    rows = [summary.get("per_seed") or () for summary in found.values()]
+    # Agents may have been trained with as many seeds as there was time for.
+    seeds = list(zip(*rows, strict=True)) if len({len(row) for row in rows}) == 1 else []
+    ends = [interval(summary["ci95"]) for summary in found.values()]
+    return [Series(name, colour, list(found), mean, ends, seeds, **looks)]
+
+
+def part_of(summary: Any, place: int) -> dict[str, Any] | None:
+    """Return one entry of an array over seeds; nothing if there is none."""
+    if not summary:
+        return None
+    ends = summary["ci95"]
+    return {
+        "mean": summary["mean"][place],
+        "ci95": ends and ends[place],
+        "per_seed": [seed[place] for seed in summary["per_seed"]],
+    }
+
+
+def written(p: float) -> str:
+    """Write a p as papers do: `p = .012`, `p < .001`."""
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".").rstrip("0").rstrip(".")

@@ -1,6 +1,7 @@
 """Charts of the choice model: weights of strategies, stay probabilities, recovery."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
@@ -8,8 +9,16 @@ from reinstate.analysis.results import Results
 from reinstate.choices import model
 from reinstate.choices.documents import ORDER, PANELS, ChoiceFit, Recovery, interval_and_p
 from reinstate.choices.stay import COMPANION
-from reinstate.figures.chart import Chart, Line, Series, sharing_y, with_series
-from reinstate.figures.numbers import at, curve, finite, points
+from reinstate.figures.chart import (
+    Chart,
+    Line,
+    Series,
+    at,
+    curve,
+    points,
+    sharing_y,
+    with_series,
+)
 from reinstate.figures.style import BLACK, STRATEGIES, ShownAgent, colour, shown_agents
 
 # Title, x-label and y-label of each kind of chart.
@@ -95,36 +104,29 @@ def _weights(
 def _weight(group: object, name: str) -> Any:
     """Return a weight as series know it: what they call seeds are participants here."""
     found = at(group, name)
-    if not isinstance(found, Mapping):
-        return None
-    return {**found, "per_seed": found.get("per_participant")}
+    return found and {**found, "per_seed": found.get("per_participant")}
 
 
 def _stay(fitted: Sequence[ShownAgent], people: str, companion: bool) -> list[Chart]:
     places = [float(place) for place in range(len(ORDER))]
-    names = [name.replace("-", " ") for name in ORDER]
-    if not companion:  # a long word would run into the next
-        names = [name.replace("unrewarded", "no reward") for name in names]
-    looks: Any = {"marker": "ring", "detail": "read off a figure, ± .02"}
+    names = [name.replace("unrewarded", "no reward").replace("-", " ") for name in ORDER]
+    looks: Any = {"marker": "ring", "detail": "± .02"}
     charts = []
     for panel in PANELS:
         series: list[Series] = []
         for agent in fitted:
             found = at(agent.scores, "stay", panel)
-            summary = {"mean": at(found, "mean"), "ci95": at(found, "ci95")}
-            summary["per_seed"] = at(found, "per_participant")
+            summary = found and {**found, "per_seed": found.get("per_participant")}
             series += curve(agent.label, agent.colour, summary, places)
             predicted = at(agent.scores, "stay_predicted", panel)
-            model = {"mean": at(predicted, "mean"), "ci95": at(predicted, "ci95")}
             named = f"{agent.label}, by the model"
-            series += curve(named, agent.colour, model, places, marker="ring")
+            series += curve(named, agent.colour, predicted, places, marker="ring")
         if series and companion:
             series.append(Series(COMPANION_LABEL, BLACK, places, COMPANION[panel], **looks))
-        rest: Any = {
-            "of": TITLES[panel],
-            "lines": CHANCE,
-            "include": [0.0 if companion else -0.02, 1.0],
-        }
+        within = [[e and (max(e[0], 0.0), min(e[1], 1.0)) for e in s.ci95] for s in series]
+        series = [replace(s, ci95=ends) for s, ends in zip(series, within, strict=True)]
+        # A little below 0, so that points there are whole.
+        rest: Any = {"of": TITLES[panel], "lines": CHANCE, "include": [-0.02, 1.0]}
         charts.append(_side_by_side(STAY, series, names, people, **rest))
     return with_series(charts)
 
@@ -143,12 +145,11 @@ def weights_in_training(results: Results) -> list[Chart]:
     note = "Means over seeds with 95% intervals; thin lines are single seeds."
     charts = []
     for agent in shown_agents(results):
-        if not finite(at(agent.scores, "r_gate", "mean")):
+        if not at(agent.scores, "r_gate", "mean"):
             continue  # an r-gate that never opens: it has no episodic strategies
         milestones = {
-            epoch: at(milestone, "weights", "cued")
-            for milestone in at(agent.scores, "milestones") or ()
-            if (epoch := finite(at(milestone, "epoch"))) is not None
+            milestone["epoch"]: at(milestone, "weights", "cued")
+            for milestone in agent.scores.get("milestones", ())
         }
         series: list[Series] = []
         for name in model.STRATEGIES:

@@ -5,19 +5,21 @@ from dataclasses import replace
 from typing import Any
 
 from reinstate.analysis.results import Results
-from reinstate.figures.chart import Chart, Line, Series, Values, sharing_y, with_series
-from reinstate.figures.numbers import (
+from reinstate.figures.chart import (
+    Chart,
+    Line,
+    Series,
+    Values,
     at,
-    band_of,
     count,
     curve,
-    finite,
+    interval,
     is_known,
-    matrix,
-    numbers,
+    part_of,
     points,
     reference_lines,
-    rows,
+    sharing_y,
+    with_series,
 )
 from reinstate.figures.style import GREY, STAGES, ShownAgent, shades, shown_agents
 
@@ -37,8 +39,8 @@ BETTER_KNOWN: dict[str, Any] = {
 }
 QUERIED: dict[str, Any] = {
     "title": "Regret per episode, by how often the queried stimulus was met",
-    "x_label": "exposure to the stimulus asked for",
-    "note": "Each trial counts under the stimulus that its query is for; trials are summed. Agents"
+    "x_label": "exposure to the queried stimulus",
+    "note": "Each trial counts under the stimulus that is queried; trials are summed. Agents"
     " without a memory are counted likewise.",
 }
 REGRET_NOTE = (
@@ -51,7 +53,7 @@ EPOCH_NOTE = (
 )
 PAIRED_NOTE = "Each thin line is a seed: its mean over uncued and over cued episodes."
 TRIAL_NOTE = (
-    "Mean over units and seeds, by how often the stimulus asked for was met. Later exposures are"
+    "Mean over units and seeds, by how often the queried stimulus was met. Later exposures are"
     " drawn thinner, so that none hides another where they agree."
 )
 RIVALS = {
@@ -105,10 +107,7 @@ def steps_to_goal(results: Results) -> list[Chart]:
     """
     series = _each_agent(results, "maze", "steps_or_end")
     optimum = results["optimum"]
-    first, known = (
-        finite(at(optimum, "steps_first_exposure")),
-        finite(at(optimum, "steps_goal_known")),
-    )
+    first, known = optimum.get("steps_first_exposure"), optimum.get("steps_goal_known")
     # Of large mazes only the known goal's is known.
     steps = [first, *[known] * (max((len(s.x) for s in series), default=1) - 1)]
     if series and is_known(steps):
@@ -119,12 +118,12 @@ def steps_to_goal(results: Results) -> list[Chart]:
 
 
 def regret(results: Results) -> list[Chart]:
-    """Show Fig. 3c, d and 4b: cumulative regret by pull, one chart per agent, beside algorithms.
+    """Show Fig. 3c, d and 4b: cumulative regret by pull, one chart per agent, with the algorithms.
 
     Lines are means over seeds, one per exposure; points at their ends are single seeds.
     """
     rivals = _rivals_by_pull(results)
-    novel, known = (finite(at(results["optimum"], n)) for n in ("without_memory", "either_known"))
+    novel, known = (results["optimum"].get(n) for n in ("without_memory", "either_known"))
     # Of an episode with two new stimuli.
     lines = [] if novel is None or known is None else [Line("least without memory", known - novel)]
     charts = []
@@ -134,27 +133,29 @@ def regret(results: Results) -> list[Chart]:
             parts = {"by_exposure": f"{agent.label}, by the better known"}
             parts["by_queried"] = f"{agent.label}, by the queried"
         for part, of in parts.items():
-            scores = at(agent.scores, part)
-            bands = at(scores, "regret_by_step_ci95")
-            series = _exposures(matrix(at(scores, "regret_by_step")), bands, at(scores, "regret"))
+            scores = at(agent.scores, part) or {}
+            bands = scores.get("regret_by_step_ci95")
+            series = _exposures(scores.get("regret_by_step"), bands, scores.get("regret"))
             every = [*series, *rivals] if series else []
             charts.append(Chart(*REGRET, every, of, lines, note=REGRET_NOTE))
     return sharing_y(charts)
 
 
-def _exposures(curves: Sequence[Values], bands: object, ends: object = None) -> list[Series]:
+def _exposures(
+    curves: Sequence[Values] | None, bands: Sequence[Any] | None, ends: Any = None
+) -> list[Series]:
     """Make one line per exposure; the legend names those between which the others lie.
 
     Those that it names have the band of their intervals, if it was recorded.
     """
-    seeds = matrix(at(ends, "per_seed"))  # (seeds, exposures), at the end of each line
-    found = []
+    curves, found = curves or (), []
+    seeds = ends["per_seed"] if ends else ()  # (seeds, exposures), at the end of each line
     for place, (values, shade) in enumerate(zip(curves, shades(len(curves)), strict=True)):
         named = len(curves) <= 5 or place in (0, 1, len(curves) - 1)
         blank = [None] * (len(values) - 1)
-        rows = [[*blank, row[place]] for row in seeds if len(row) == len(curves)]
+        rows = [[*blank, row[place]] for row in seeds]
         if is_known(values):
-            band = band_of(bands, place, len(values)) if named else ()
+            band = [*map(interval, bands[place])] if named and bands else ()
             line = Series(f"exposure {place + 1}", shade, count(values), values, band, rows)
             found.append(replace(line, marker="", width=1.8 if named else 1.0, in_legend=named))
     return found
@@ -164,9 +165,8 @@ def _rivals_by_pull(results: Results) -> list[Series]:
     """Average algorithms over exposures: without memory they play all of them alike."""
     found: list[Series] = []
     for name, (label, dash) in RIVALS.items():
-        rows = matrix(at(results["baselines"], name, "by_exposure", "regret_by_step"))
-        known = [[y for y in column if y is not None] for column in zip(*rows, strict=True)]
-        mean = [sum(column) / len(column) if column else None for column in known]
+        rows = at(results["baselines"], name, "by_exposure", "regret_by_step") or ()
+        mean = [sum(column) / len(column) for column in zip(*rows, strict=True)]
         found += curve(label, GREY, {"mean": mean}, dash=dash, width=1.4)
     return found
 
@@ -205,30 +205,27 @@ def _over_epoch(agents: Sequence[ShownAgent]) -> Iterator[Chart]:
     """Make Fig. 6c: the mean r-gate at each stage, episode by episode through the epoch."""
     for agent in agents:
         scores = at(agent.scores, "gates")
-        curves, stages = matrix(at(scores, "over_epoch")), at(scores, "stages") or ()
-        bands = [
-            band_of(at(scores, "over_epoch_ci95"), i, len(row)) for i, row in enumerate(curves)
-        ]
-        first = finite(at(scores, "first_cued"))
+        if not scores or not any(y for row in scores["over_epoch"] for y in row):
+            continue
+        bands = scores.get("over_epoch_ci95")
+        first = scores.get("first_cued")
         marks = [] if first is None else [Line("cued from here on", first + 0.5)]
-        series = [
-            Series(
-                str(name), shade, count(mean), mean, bands[place], _blocks(scores, place, len(mean))
-            )
-            for place, (name, shade, mean) in enumerate(zip(stages, STAGES, curves, strict=False))
-        ]
-        if any(y for row in curves for y in row):
-            yield Chart(*OVER_EPOCH, series, of=agent.label, marks=marks, note=EPOCH_NOTE)
+        series = []
+        every = zip(scores["stages"], STAGES, scores["over_epoch"], strict=True)
+        for place, (name, shade, mean) in enumerate(every):
+            band = [*map(interval, bands[place])] if bands else ()
+            blocks = _blocks(scores, place, len(mean))
+            series.append(Series(name, shade, count(mean), mean, band, blocks))
+        yield Chart(*OVER_EPOCH, series, of=agent.label, marks=marks, note=EPOCH_NOTE)
 
 
-def _blocks(scores: object, stage: int, last: int) -> list[Values]:
+def _blocks(scores: Any, stage: int, last: int) -> list[Values]:
     """Return each seed's mean over the uncued and over the cued block, as rows for a stage."""
-    first_cued = int(finite(at(scores, "first_cued")) or last)
+    first_cued = scores.get("first_cued", last)
     rows: list[Values] = []
     for block, inside in (("uncued", range(first_cued)), ("cued", range(first_cued, last))):
-        for seed in matrix(at(scores, block, "per_seed")):
-            if stage < len(seed):
-                rows.append([seed[stage] if e in inside else None for e in range(last)])
+        for seed in at(scores, block, "per_seed") or ():
+            rows.append([seed[stage] if e in inside else None for e in range(last)])
     return rows
 
 
@@ -238,36 +235,22 @@ def _paired(agents: Sequence[ShownAgent]) -> Iterator[Chart]:
         scores = at(agent.scores, "gates")
         blocks = [at(scores, block) for block in BLOCKS]
         series: list[Series] = []
-        stages = [*zip(at(scores, "stages") or (), STAGES, strict=False)]
-        for place, (name, shade) in enumerate(stages):
-            means = {2.0 * place + i: _of_stage(block, place) for i, block in enumerate(blocks)}
-            series += points(str(name), shade, means)
+        stages = at(scores, "stages") or ()
+        for place, (name, shade) in enumerate(zip(stages, STAGES, strict=False)):
+            means = {2.0 * place + i: part_of(block, place) for i, block in enumerate(blocks)}
+            series += points(name, shade, means)
         if any(y for s in series for y in s.y) and all(len(s.x) == 2 for s in series):
             names = [*BLOCKS] * len(stages)
             looks: Any = {"of": agent.label, "categories": names, "paired": True}
             yield Chart(*PAIRED, series, note=PAIRED_NOTE, **looks)
 
 
-def _of_stage(block: object, place: int) -> dict[str, Any] | None:
-    """Return one stage's part of a summary over stages."""
-    mean, seeds = numbers(at(block, "mean")), matrix(at(block, "per_seed"))
-    ends = at(block, "ci95")
-    if place >= len(mean) or any(place >= len(seed) for seed in seeds):
-        return None
-    known = isinstance(ends, list) and place < len(ends)
-    return {
-        "mean": mean[place],
-        "ci95": ends[place] if known else None,
-        "per_seed": [seed[place] for seed in seeds],
-    }
-
-
 def _by_trial(agents: Sequence[ShownAgent]) -> Iterator[Chart]:
-    """Make one line per exposure of the stimulus asked for, each thinner than the one before."""
+    """Make one line per exposure of the queried stimulus, each thinner than the one before."""
     for agent in agents:
-        curves = rows(at(agent.scores, "r_by_trial"))
+        curves = at(agent.scores, "r_by_trial")
         lines = _exposures(curves, at(agent.scores, "r_by_trial_ci95"))
         step = (WIDEST - THINNEST) / max(len(lines) - 1, 1)
         series = [replace(line, width=WIDEST - i * step) for i, line in enumerate(lines)]
-        if any(y for row in curves for y in row):
+        if any(y for line in lines for y in line.y):
             yield Chart(*BY_TRIAL, series, of=agent.label, include=[0.0], note=TRIAL_NOTE)

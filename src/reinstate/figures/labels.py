@@ -5,12 +5,11 @@ from itertools import pairwise
 from textwrap import fill
 from typing import NamedTuple
 
-from reinstate.figures.chart import Chart, Line, Series
-from reinstate.figures.numbers import brief
+from reinstate.figures.chart import Chart, Line, Series, brief
 
 LEFT_TO_RIGHT = (0.0, 1.0, 0.5)  # where labels may stand, as shares of the room that is left
+AROUND = -0.4  # a margin outside of a label, as a share of its height
 PIECE = 0.02  # of a line, to see whether a label covers it
-LONGEST = 18  # letters of a line of a name
 MOST_LINES = 3  # of a name
 
 
@@ -18,47 +17,35 @@ class Name(NamedTuple):
     """A name, and the end of the line that it belongs to."""
 
     text: str
-    place: int  # of the series
     series: Series
     x: float
     y: float
 
 
-class Beside(NamedTuple):
-    """A name where it stands: heights are counted from the foot of the axes."""
-
-    name: Name
-    wanted: float  # the end of its line
-    height: float  # the middle of the name
-
-
-def names_of(chart: Chart) -> list[Name]:
+def names_of(chart: Chart, longest: int) -> list[Name]:
     """Return the names that go to the right of a chart; a slope's goes above it."""
     if chart.paired:
         return []
-    ends = [(i, s, _end(chart, i, s)) for i, s in enumerate(chart.series) if s.in_legend]
-    return [Name(_wrapped(s.name), i, s, *end) for i, s, end in ends if end is not None]
+    found = []
+    for index, s in enumerate(chart.series):
+        known = [(x, y) for x, y in zip(s.x, s.y, strict=True) if y is not None]
+        if known and s.in_legend:
+            text = fill(s.name, longest, max_lines=MOST_LINES, placeholder=" …")
+            found.append(Name(text, s, known[-1][0] + chart.aside(index), known[-1][1]))
+    return found
 
 
-def _wrapped(name: str) -> str:
-    return fill(name, LONGEST, max_lines=MOST_LINES, placeholder=" …")
+def place_names(
+    chart: Chart, names: Sequence[Name], height: float, line: float
+) -> list[tuple[float, float]]:
+    """Return, of each name, the height of its line's end and that of the name, which covers none.
 
-
-def _end(chart: Chart, index: int, series: Series) -> tuple[float, float] | None:
-    known = [(x, y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
-    return (known[-1][0] + chart.aside(index), known[-1][1]) if known else None
-
-
-def place_names(chart: Chart, names: Sequence[Name], height: float, line: float) -> list[Beside]:
-    """Place names beside the ends of their lines, so that none covers another.
-
-    `height` is that of the axes, `line` that of a line of text.
+    `height` is that of the axes, `line` that of a line of text; they count from the axes' foot.
     """
     low, high = chart.y_range
     wanted = [height * (name.y - low) / (high - low) for name in names]
     tall = line * max((1 + name.text.count("\n") for name in names), default=1)
-    placed = spread(wanted, tall, 0.0, height)
-    return [Beside(*each) for each in zip(names, wanted, placed, strict=True)]
+    return list(zip(wanted, spread(wanted, tall, 0.0, height), strict=True))
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
@@ -103,26 +90,24 @@ class _Box(NamedTuple):
         margin *= self.height
         return self.bottom + margin < y < self.bottom + self.height - margin
 
-    def meets(self, other: "_Box") -> bool:
-        apart = abs(self.left - other.left) >= max(self.width, other.width)
-        return not apart and abs(self.bottom - other.bottom) < self.height
-
 
 def place_labels(chart: Chart, letter: float, height: float) -> list[Placed]:
     """Place the labels of horizontal lines where they cover least of what is drawn.
 
     `letter` and `height` are the size of a letter, as shares of the axes' width and height.
     """
-    drawn, levels = list(_drawn(chart)), _levels(chart)
-    margin = 0.15 if chart.joined else -0.4  # a curve may hug the label's line, a point is round
+    low, high = chart.y_range
+    drawn = list(_drawn(chart))
+    levels = [(line.at - low) / (high - low) for line in chart.lines]
+    margin = 0.15 if chart.joined else AROUND  # a curve may hug the label's line, a point is round
     placed: list[Placed] = []
-    taken = [box for box, _ in _place_marks(chart, letter, height, drawn)]
 
-    def badness(box: _Box) -> int:
+    def badness(box: _Box) -> float:
         covered = sum(box.holds(x, y, margin) for x, y in drawn)
+        touched = any(box.holds(x, y, AROUND) for x, y in drawn)
         crossed = sum(box.crossed_at(level) for level in levels)
         outside = box.bottom < 0 or box.bottom + box.height > 1
-        return covered + 50 * crossed + 1000 * outside + 1000 * sum(map(box.meets, taken))
+        return covered + 0.5 * touched + 50 * crossed + 1000 * outside
 
     for line, level in zip(chart.lines, levels, strict=True):
         if line.label:
@@ -132,37 +117,9 @@ def place_labels(chart: Chart, letter: float, height: float) -> list[Placed]:
                 for share in LEFT_TO_RIGHT
                 for bottom in (level, level - height)
             ]
-            taken.append(min(boxes, key=badness))
-            placed.append(Placed(line, taken[-1].left, taken[-1].bottom == level))
+            best = min(boxes, key=badness)
+            placed.append(Placed(line, best.left, best.bottom == level))
     return placed
-
-
-def marks_on_top(chart: Chart, letter: float, height: float) -> list[bool]:
-    """Tell of each vertical line whether its label stands at the top of the axes or at the foot."""
-    return [top for _, top in _place_marks(chart, letter, height, list(_drawn(chart)))]
-
-
-def _place_marks(
-    chart: Chart, letter: float, height: float, drawn: Sequence[tuple[float, float]]
-) -> list[tuple[_Box, bool]]:
-    """Place the labels of vertical lines, right of them, where less is drawn."""
-    (left, right), placed = chart.x_range, []
-    for label, at in chart.marks:
-        start = (chart.place(at) - left) / (right - left)
-        top, foot = (_Box(start, y, letter * (len(label) + 1), height) for y in (1 - height, 0.0))
-        covers = [
-            sum(box.holds(x, y, 0.0) for x, y in drawn)
-            + 50 * sum(box.crossed_at(level, 0.0) for level in _levels(chart))
-            for box in (top, foot)
-        ]
-        placed.append((top, True) if covers[0] <= covers[1] else (foot, False))
-    return placed
-
-
-def _levels(chart: Chart) -> list[float]:
-    """Return the heights of horizontal lines, as shares of the axes' height."""
-    low, high = chart.y_range
-    return [(line.at - low) / (high - low) for line in chart.lines]
 
 
 def label_text(line: Line) -> str:

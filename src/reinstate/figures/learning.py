@@ -3,103 +3,62 @@
 Is the context known, and which arms are ruled out if it is not?
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
-from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from reinstate.analysis.results import Results
-from reinstate.figures.chart import Chart, Line, Series, with_series
-from reinstate.figures.numbers import at, brief, curve, finite, numbers, reference_lines
+from reinstate.figures.chart import (
+    Chart,
+    Line,
+    Series,
+    at,
+    brief,
+    curve,
+    reference_lines,
+    with_series,
+)
 from reinstate.figures.style import GREY, ShownAgent, shown_agents
 
 TITLE, Y_LABEL = "Reward while learning", "reward per episode"
 NOTE = "Mean over seeds with a 95% interval; single seeds are thin."
 UNITS = ((1e6, "millions"), (1e3, "thousands"))
-LEARNED = 0.8  # of what an agent gains; if most agents are there …
-SOON = 0.1  # … by this share of their training, a linear axis would show little but the rest
 FEW = 20  # points of a curve that need no logarithmic axis
-
-
-class _Experience(NamedTuple):
-    """What each agent has seen of its task, and how to say so."""
-
-    of: list[list[float]]  # by agent, at each point of its curve
-    named: str
 
 
 def training_curves(results: Results) -> list[Chart]:
     """Show reward per episode while learning: mean over seeds, each seed thin, optima as lines.
 
     Along the x-axis is the experience of one seed's agent, all lanes together. The axis is
-    logarithmic where most of what is learned is learned early, unless recall is switched on later.
+    logarithmic, since most is learned early, unless recall is switched on later.
     """
-    agents = shown_agents(results)
-    x, named = _experience(agents)
+    steps = {agent.name: _steps(agent) for agent in shown_agents(results)}
+    most = max((x for own in steps.values() for x in own), default=0.0)
+    unit, word = next(((u, f" ({w})") for u, w in UNITS if most >= 2 * u), (1.0, ""))
     series: list[Series] = []
-    for agent, places in zip(agents, x, strict=True):
-        reward, frozen = _reward(agent), finite(at(agent.scores, "reward", "mean"))
-        looks: Any = {"detail": "" if frozen is None else f"{brief(frozen)} frozen", "marker": ""}
-        series += curve(agent.label, agent.colour, reward, places, dash=agent.dash, **looks)
-    marks = _recall(results, agents, x)
-    log = not marks and _is_early(series)
-    label = f"{named}, log scale" if log else named
+    for agent in shown_agents(results):
+        reward, frozen = at(agent.scores, "curve", "reward"), at(agent.scores, "reward", "mean")
+        places = [x / unit for x in steps[agent.name]]
+        detail = f"{brief(frozen)} frozen" if frozen is not None else ""
+        looks: Any = {"detail": detail, "marker": "", "dash": agent.dash}
+        series += curve(agent.label, agent.colour, reward, places, **looks)
+    marks = _recall(results, most / unit)
+    log = not marks and min((len(s.x) for s in series), default=0) >= FEW
+    label = f"environment steps{word}{', log scale' if log else ''}"
     guides: Any = {"lines": reference_lines(results), "marks": marks}
     return with_series([Chart(TITLE, label, Y_LABEL, series, log_x=log, note=NOTE, **guides)])
 
 
-def _reward(agent: ShownAgent) -> object:
-    return at(agent.scores, "curve", "reward")
-
-
-def _experience(agents: Sequence[ShownAgent]) -> _Experience:
-    """Count the steps of one seed; episodes of one lane, where a file does not tell the seeds."""
-    steps = [_steps(agent) for agent in agents]
-    drawn = [own for own, agent in zip(steps, agents, strict=True) if _reward(agent) is not None]
-    if not drawn or not all(drawn):
-        episodes = [numbers(at(agent.scores, "curve", "episodes")) for agent in agents]
-        return _Experience([[x for x in own if x is not None] for own in episodes],
-                           "episodes, in each lane")  # fmt: skip
-    most = max(x for own in drawn for x in own)
-    unit, word = next(((u, f" ({w})") for u, w in UNITS if most >= 2 * u), (1.0, ""))
-    return _Experience([[x / unit for x in own] for own in steps], f"environment steps{word}")
-
-
 def _steps(agent: ShownAgent) -> list[float]:
-    """Return the steps of one seed at each point of the curve; nothing if they are not known."""
-    seeds, steps = at(_reward(agent), "per_seed"), numbers(at(agent.scores, "curve", "steps"))
-    known = [x for x in steps if x is not None and x > 0]
-    points = numbers(at(_reward(agent), "mean"))
-    if not isinstance(seeds, list) or not seeds or not len(known) == len(steps) == len(points):
-        return []
-    return [x / len(seeds) for x in known]
+    """Return the steps of one seed at each point of the curve; nothing if there is none."""
+    curve = agent.scores.get("curve")
+    return [x / len(curve["reward"]["per_seed"]) for x in curve["steps"]] if curve else []
 
 
-def _recall(
-    results: Results, agents: Sequence[ShownAgent], x: Sequence[Sequence[float]]
-) -> list[Line]:
+def _recall(results: Results, end: float) -> list[Line]:
     """Mark where recall is switched on, if training went on to its end."""
-    share = finite(at(results, "settings", "learner", "recall_from"))
-    whole = all(at(agent.scores, "train_steps") for agent in agents)
-    ends = [max(own) for own in x if own]
-    return [Line("recall on", share * max(ends))] if share and whole and ends else []
-
-
-def _is_early(series: Sequence[Series]) -> bool:
-    """Tell whether most agents learn most in the first part of training."""
-    shares = [share for s in series if (share := _learned_at(s)) is not None]
-    return bool(shares) and median(shares) <= SOON
-
-
-def _learned_at(series: Series) -> float | None:
-    """Return the share of training after which most is learned; none if that says nothing."""
-    known = [(x, y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
-    if len(known) < FEW or min(series.x) <= 0:
-        return None
-    first, last = known[0][1], known[-1][1]
-    if last <= first:
-        return None
-    return next(x for x, y in known if y >= first + LEARNED * (last - first)) / known[-1][0]
+    share = at(results, "settings", "learner", "recall_from")  # a notebook's curve has none
+    whole = all(at(agent, "train_steps") for agent in results["agents"].values())
+    return [Line("recall on", share * end)] if share and whole and end else []
 
 
 SIGNALS = {"similarity": ("similarity", (4.0, 2.0)), "r_gate": ("r-gate", ())}  # name and dash
@@ -151,10 +110,10 @@ def _signal(agent: ShownAgent, signal: str, part: str) -> list[Series]:
     label, dash = SIGNALS[signal]
     everything = at(agent.scores, "familiarity")
     scores = at(everything, signal)
-    area, mean = finite(at(scores, "auc", "mean")), at(scores, part)
-    met = [float(e) for e in range(2, 2 + len(numbers(mean)))]
+    area, mean = at(scores, "auc", "mean"), at(scores, part)
     if area is None:
         return []
+    met = [float(e) for e in range(2, 2 + len(mean))]
     looks: dict[str, Any] = {"dash": dash, "marker": "", "detail": f"AUC {area:.2f}"}
     x = at(everything, "false_alarms") if part == "roc" else met
     found = curve(f"{agent.label}, {label}", agent.colour, {"mean": mean}, x, **looks)
@@ -181,7 +140,7 @@ def elimination(results: Results) -> list[Chart]:
 
 def _by_met(name: str, colour: str, summary: object, **looks: Any) -> list[Series]:
     """Make a line over 0, 1, 2, …; no interval of a share leaves the shares."""
-    met = [float(m) for m in range(len(numbers(at(summary, "mean"))))]
+    met = [float(m) for m in range(len(at(summary, "mean") or ()))]
     return [
         replace(line, ci95=[ends and (max(ends[0], 0.0), min(ends[1], 1.0)) for ends in line.ci95])
         for line in curve(name, colour, summary, met, **looks)

@@ -1,9 +1,11 @@
 """HTML by construction: whatever was not built here is text, and is escaped."""
 
+import base64
+import hashlib
 import html
 from collections.abc import Iterable, Sequence
-
-from reinstate.figures.numbers import finite
+from importlib.resources import files
+from string import Template
 
 VOID = ("img", "meta")  # elements without an end
 ABSENT = "–"
@@ -45,8 +47,7 @@ def number(value: float | None) -> str:
     return f"{value:.1f}" if size >= 100 else f"{value:.3f}"
 
 
-def percent(value: object) -> str:
-    share = finite(value)
+def percent(share: float | None) -> str:
     return ABSENT if share is None else f"{share:.1%}"
 
 
@@ -80,3 +81,25 @@ def row(first: object, *cells: object, **attributes: object) -> Markup:
 
 def folded(summary: object, *content: object) -> Markup:
     return tag("details", tag("summary", summary), *content)
+
+
+def facts(pairs: Iterable[tuple[object, object]]) -> Markup:
+    return tag("dl", *(joined([tag("dt", k), tag("dd", v)]) for k, v in pairs), class_="facts")
+
+
+def part(name: str) -> str:
+    """Return a file of the folder of pages."""
+    return (files("reinstate.figures.page") / name).read_text(encoding="utf-8")
+
+
+def framed(verb: str, title: str, style: str, script: str, body: str) -> str:
+    """Make a page by this verb; its policy lets no script run but this one."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return Template(part("frame.html")).substitute(
+        verb=verb,
+        title=title,
+        style=style,
+        script=script,
+        script_hash=f"sha256-{digest}",
+        body=body.rstrip(),
+    )

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reinstate.analysis.results import Results
-from reinstate.figures.chart import Trajectories
-from reinstate.figures.numbers import at
+from reinstate.figures.chart import Trajectories, at
 from reinstate.figures.style import EARLY, LATE, SCREEN, Look, label, mixed
 
 if TYPE_CHECKING:
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
     from reinstate.figures.canvas import Figure
 
-LONGEST = 1000  # steps of a way, and cells of a maze's side, that are drawn
-MOST_PAIRS = 24
 PIECES = 8  # of a move, each with its colour
 LANE = 0.15  # between two moves along the same edge, as a share of a cell's side
 START: dict[str, Any] = {"linestyle": "none", "marker": "o", "zorder": 4}
@@ -29,31 +26,13 @@ LEGEND: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "font
 
 
 def trajectories(results: Results) -> list[Trajectories]:
-    """Take the recorded ways of epL2RL, or of whichever agent was run first.
-
-    Files may hold anything: ways that leave the maze, or that nobody could look at, are left out.
-    """
+    """Take the recorded ways of epL2RL, or of whichever agent was run first."""
     agents = results["agents"]
     name = "epl2rl" if "epl2rl" in agents else next(iter(agents), "")
-    task = at(results["settings"], "task")
-    height, width = at(task, "height"), at(task, "width")
-    recorded = at(agents.get(name), "maze", "trajectories")
-    if not isinstance(recorded, list) or not (_is_side(height) and _is_side(width)):
+    if not (recorded := at(agents.get(name), "maze", "trajectories")):
         return []
-    sound = [pair for pair in recorded if _is_within(pair, height * width)]
-    return [Trajectories(height, width, sound[:MOST_PAIRS], label(name))]
-
-
-def _is_side(value: object) -> bool:
-    return type(value) is int and 0 < value <= LONGEST
-
-
-def _is_within(pair: Any, cells: int) -> bool:
-    """Tell whether both ways of a pair run through cells of the maze, and how far they may go."""
-    ways = at(pair, "first"), at(pair, "second")
-    if not all(isinstance(way, list) and 0 < len(way) <= LONGEST for way in ways):
-        return False
-    return all(type(n) is int and 0 <= n < cells for n in (at(pair, "goal"), *ways[0], *ways[1]))
+    task = results["settings"]["task"]
+    return [Trajectories(task["height"], task["width"], recorded, label(name))]
 
 
 def draw_trajectories(drawing: Trajectories, title: str = "") -> "Figure":

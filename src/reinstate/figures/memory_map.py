@@ -26,16 +26,16 @@ MOST_NAMED = 20  # labels that are written into a panel and listed below
 
 def draw(drawing: MemoryMap, title: str = "") -> "Figure":
     """Draw panels side by side on the same axes; a number stands amid the states of each label."""
-    from reinstate.figures.canvas import as_text, own_style
+    from reinstate.figures.canvas import own_style
 
     with own_style():
-        return _draw(drawing, as_text(title))
+        return _draw(drawing, title)
 
 
 def _draw(drawing: MemoryMap, title: str) -> "Figure":
     from matplotlib.lines import Line2D
 
-    from reinstate.figures.canvas import Figure, as_text
+    from reinstate.figures.canvas import Figure
 
     panels, names = drawing["panels"], _names(drawing)
     figure = Figure(figsize=(SIDE * len(panels) + 0.5, SIDE + 1.2), layout="constrained")
@@ -54,7 +54,7 @@ def _draw(drawing: MemoryMap, title: str) -> "Figure":
         figure.legend(
             handles=handles,
             ncols=columns,
-            title=as_text(drawing["labels"]),
+            title=drawing["labels"],
             title_fontsize=8,
             **LEGEND,
         )
@@ -92,10 +92,10 @@ def _draw_panel(axes: "Axes", panel: Panel, names: dict[int, str]) -> None:
 
 def draw_gates(gates: UnitGates, title: str = "") -> "Figure":
     """Draw one panel per group of episodes: above the mean over units, below each of them."""
-    from reinstate.figures.canvas import as_text, own_style
+    from reinstate.figures.canvas import own_style
 
     with own_style():
-        return _draw_gates(gates, as_text(title))
+        return _draw_gates(gates, title)
 
 
 def _draw_gates(gates: UnitGates, title: str) -> "Figure":

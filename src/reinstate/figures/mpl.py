@@ -3,29 +3,21 @@
 matplotlib is imported when something is drawn: the command starts without it.
 """
 
-import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from reinstate.errors import UserError
-from reinstate.files import read_bytes, write_atomically
-
-if TYPE_CHECKING:
-    from reinstate.figures.canvas import Figure
-
-
 import math
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reinstate.figures.chart import Chart, Drawing, Line, Series, Trajectories
-from reinstate.figures.labels import label_text, marks_on_top, place_labels
+from reinstate.errors import UserError
+from reinstate.figures.chart import Chart, Drawing, Series, Trajectories
+from reinstate.figures.labels import label_text, names_of, place_labels, place_names
 from reinstate.figures.mazes import LEGEND, draw_trajectories
-from reinstate.figures.style import LIGHT, PAGE, SCREEN, Look, readable
+from reinstate.figures.style import LIGHT, PAGE, SCREEN, TEXT_CONTRAST, Look, readable
+from reinstate.files import read_bytes, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -39,6 +31,9 @@ PANEL = (3.0, 3.0)  # of one beside others
 GUIDE: dict[str, Any] = {"color": "0.45", "linestyle": (0, (4, 3)), "zorder": 0}
 SPOTS: dict[str, Any] = {"linestyle": "none", "marker": "o", "zorder": 2.3, "markeredgewidth": 0}
 SPOT, THIN = 2.6, 0.5  # single seeds: diameter of a point, width of a line
+APART = 0.07  # between a line's end and its name, in inches
+MOVED = 0.03  # a name that is moved further than this, in inches, is tied to its line
+MANY = 6  # lines that a legend names; of more, each is named at its end
 MOST_LINES = 4  # of a category's name
 MARKERS = {"dot": "o", "square": "s", "triangle": "^", "ring": "o", "diamond": "D", "cross": "x"}
 HOLLOW = ("ring", "diamond")
@@ -50,35 +45,18 @@ def save(drawings: Sequence[Drawing], stem: Path, title: str = "") -> None:
 
     The same numbers give the same bytes.
     """
-    if not drawings:
-        return
-    figure = draw(drawings, title)
-    for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-        content = figure.written(kind, dpi=200, metadata=metadata)
-        write_atomically(stem.with_suffix(f".{kind}"), content)
+    if drawings:
+        figure = draw(drawings, title)
+        for kind in (".png", ".svg"):
+            save_figure(figure, stem.with_suffix(kind), 200)
 
 
 def draw(drawings: Sequence[Drawing], title: str = "") -> "Figure":
     """Make a figure of charts side by side, with one legend below them."""
-    from reinstate.figures.canvas import as_text, own_style
+    from reinstate.figures.canvas import own_style
 
-    shown = [spelled(each) if isinstance(each, Chart) else each for each in drawings]
     with own_style():
-        return _draw(shown, as_text(title))
-
-
-def spelled(chart: Chart) -> Chart:
-    """Spell names that matplotlib would take for more than text: agents may have any."""
-    from reinstate.figures.canvas import as_text
-
-    def lines(found: Sequence[Line]) -> list[Line]:
-        return [Line(as_text(label), at) for label, at in found]
-
-    series = [replace(s, name=as_text(s.name), detail=as_text(s.detail)) for s in chart.series]
-    texts: Any = {n: as_text(getattr(chart, n)) for n in ("title", "x_label", "y_label", "of")}
-    categories = [as_text(name) for name in chart.categories]
-    guides: Any = {"lines": lines(chart.lines), "marks": lines(chart.marks)}
-    return replace(chart, series=series, categories=categories, **texts, **guides)
+        return _draw(drawings, title)
 
 
 def _draw(drawings: Sequence[Drawing], title: str) -> "Figure":
@@ -94,15 +72,12 @@ def _draw(drawings: Sequence[Drawing], title: str) -> "Figure":
     size = columns * width + 0.4 * (len(charts) > 1), rows * height + 0.5 * (len(charts) > 1)
     figure = Figure(figsize=size, layout="constrained")
     shared = len({(chart.y_label, chart.y_range) for chart in charts}) == 1
-    named = rows == 1 and all(chart.categories for chart in charts)
-    ratios = [len(chart.categories) for chart in charts] if named else None
-    grid = figure.subplots(rows, columns, sharey=shared, squeeze=False, width_ratios=ratios)
+    grid = figure.subplots(rows, columns, sharey=shared, squeeze=False)
     for place, axes in enumerate(grid.flat):
         if place >= len(charts):
             axes.set_visible(False)
             continue
-        share = 1 if ratios is None else columns * ratios[place] / sum(ratios)
-        draw_chart(axes, charts[place], width * share - 0.7, height - 0.8)
+        draw_chart(axes, charts[place], width - 0.7, height - 0.8)
         if shared and place % columns:
             axes.set_ylabel("")
     if len(charts) == 1:
@@ -110,7 +85,11 @@ def _draw(drawings: Sequence[Drawing], title: str) -> "Figure":
         grid[0, 0].set_title(text, loc="left", fontsize=10)
     elif title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=10)
-    _legend(figure, size[0])
+    last = charts[-1]
+    if rows == 1 and last.joined and sum(s.in_legend for s in last.series) > MANY:
+        name_lines(grid[0, -1], last, (width - 1.6, height - 0.8))
+    else:
+        _legend(figure, size[0])
     return figure
 
 
@@ -119,7 +98,8 @@ def draw_chart(
 ) -> list[list["Artist"]]:
     """Draw a chart into axes of about this size, in inches; return what draws each series."""
     if chart.of and look is not PAGE:  # the page has captions
-        axes.set_title(chart.of, loc="left", fontsize=look.title)
+        title = fill(chart.of, max(int(width / look.letter / 1.2), 8))
+        axes.set_title(title, loc="left", fontsize=look.title)
     _draw_guides(axes, chart, (look.letter / width, look.line / height), look)
     drawn = [_draw_series(axes, chart, i, series, look) for i, series in enumerate(chart.series)]
     axes.set_xlabel(chart.x_label, fontsize=look.label)
@@ -167,11 +147,10 @@ def _draw_guides(axes: "Axes", chart: Chart, letter: tuple[float, float], look: 
         place: Any = {"xycoords": ("axes fraction", "data"), "xytext": (0, 2 if above else -2)}
         place["va"] = "bottom" if above else "top"
         axes.annotate(label_text(guide), (left, guide.at), **place, **text)
-    for each, top in zip(chart.marks, marks_on_top(chart, *letter), strict=True):
+    for each in chart.marks:
         axes.axvline(each.at, **guide_line)
-        place = {"xycoords": ("data", "axes fraction"), "xytext": (3, -2 if top else 2)}
-        place["va"] = "top" if top else "bottom"
-        axes.annotate(each.label, (each.at, int(top)), **place, **text)
+        place = {"xycoords": ("data", "axes fraction"), "xytext": (3, -2), "va": "top"}
+        axes.annotate(each.label, (each.at, 1), **place, **text)
     if chart.diagonal:
         axes.axline((0, 0), slope=1, **guide_line)
 
@@ -202,6 +181,25 @@ def _draw_series(
     if chart.marked and series.marker and not series.dash:
         style |= marker_style(chart, series, look)
     return [*drawn, *axes.plot(x, y, **style)]
+
+
+def name_lines(axes: "Axes", chart: Chart, size: tuple[float, float], look: Look = SCREEN) -> None:
+    """Write names beside the ends of lines, in axes of this width and height, in inches."""
+    (width, height), names = size, names_of(chart, look.name)
+    for name, (wanted, place) in zip(
+        names, place_names(chart, names, height, look.line), strict=True
+    ):
+        colour = text_colour(name.series)
+        text: Any = {"fontsize": look.note, "color": colour, "va": "center"}
+        text["xytext"] = 1 + APART / width, place / height
+        if abs(wanted - place) > MOVED:
+            line = {"arrowstyle": "-", "linewidth": look.frame, "color": colour}
+            text["arrowprops"] = {**line, "shrinkA": 0, "shrinkB": 1, "relpos": (0, 0.5)}
+        axes.annotate(name.text, (name.x, name.y), textcoords="axes fraction", **text)
+
+
+def text_colour(series: Series) -> str:
+    return readable(series.colour, LIGHT, TEXT_CONTRAST)
 
 
 def marker_style(chart: Chart, series: Series, look: Look) -> dict[str, Any]:

@@ -53,6 +53,7 @@ class Look:
     frame: float = 0.8  # width of axes and guides, in points
     letter: float = 0.055  # width of one of the notes' letters
     line: float = 0.13  # height of a line of notes
+    name: int = 24  # most letters in a line of a name
     way: float = 2.0  # width of a way through a maze, in points
 
 
@@ -69,6 +70,7 @@ PAPER = Look(
     frame=0.5,
     letter=0.047,
     line=0.115,
+    name=18,
     way=1.4,
 )
 PANEL_LETTER = 8  # points, bold

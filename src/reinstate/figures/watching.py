@@ -46,14 +46,16 @@ def exposures_of(
     """Return episodes of one context; `context` and exposures count from 1, `seed` from 0.
 
     Contexts are those met often enough, in the order in which they appear, epoch after epoch. By
-    default it is the first one; in the maze, one worth watching.
+    default it is the first one; in the maze and the two-step task, one worth watching.
     """
     ids, met = np.asarray(record.context_id)[seed], np.asarray(record.exposure)[seed]
     deepest = int(met.max()) + 1
     if not 1 <= min(exposures) <= max(exposures) <= deepest:
         raise UserError(f"exposure must be 1 to {deepest}, not {max(exposures)}")
     needed = max(exposures)
-    if context is None and isinstance(world, WaterMaze):
+    merit = _merit_of_cue if isinstance(world, EpisodicTwoStep) else _merit
+    chosen = context is None and isinstance(world, WaterMaze | EpisodicTwoStep)
+    if chosen:
         needed = min(max(needed, 2), deepest)  # a pair, unless nothing comes back
     every = [
         (int(epoch), np.flatnonzero(ids[epoch] == ids[epoch, episode]))
@@ -61,8 +63,8 @@ def exposures_of(
     ]
     if not 1 <= (context or 1) <= len(every):
         raise UserError(f"context must be 1 to {len(every)}, not {context}")
-    if context is None and isinstance(world, WaterMaze):
-        epoch, episodes = max(every, key=lambda each: _merit(record, seed, *each))
+    if chosen:
+        epoch, episodes = max(every, key=lambda each: merit(record, seed, *each))
     else:
         epoch, episodes = every[(context or 1) - 1]
     whole = jax.tree.map(lambda leaf: np.asarray(leaf)[seed, epoch], record)
@@ -86,6 +88,17 @@ def _merit(record: Record, seed: int, epoch: int, episodes: np.ndarray) -> tuple
     before, after = first_goal[[0, -1]]
     shared = np.ptp(starts) == 0 and after < before
     return bool(before < never), bool(shared), int(before - after)
+
+
+def _merit_of_cue(record: Record, seed: int, epoch: int, episodes: np.ndarray) -> tuple[bool, ...]:
+    """Rank cues: what is retrieved is of the cue, which paid, and what is chosen now pays too."""
+    ids, source = (
+        record.context_id[seed, epoch],
+        int(record.retrieved[seed, epoch, episodes[-1], 0]),
+    )
+    own = source >= 0 and ids[source] == ids[episodes[0]]
+    paid = np.asarray(record.reward)[seed, epoch, episodes].sum(axis=-1) > 0
+    return bool(own), bool(paid[0]), bool(paid[-1])
 
 
 def scenes_of(exposure: Exposure) -> Iterator[Scene]:
@@ -123,13 +136,18 @@ def _notes(exposure: Exposure, t: int) -> Iterator[str]:
 
 def retrieved(exposure: Exposure, t: int = 0) -> str:
     """Say where the memory that came back is from."""
-    _, epoch, played, _ = exposure
-    source = int(played.retrieved[t])
+    source = int(exposure.played.retrieved[t])
     if source < 0:
         return "nothing"
-    if epoch.context_id[source] == played.context_id:
-        return f"exposure {int(epoch.exposure[source]) + 1} of this context"
-    return f"another context's, distance {played.distance[t]:.2f}"
+    if recalls_own(exposure, t):
+        return f"exposure {int(exposure.epoch.exposure[source]) + 1} of this context"
+    return f"another context's, distance {exposure.played.distance[t]:.2f}"
+
+
+def recalls_own(exposure: Exposure, t: int = 0) -> bool:
+    """Tell whether what came back was stored in the same context."""
+    source = int(exposure.played.retrieved[t])
+    return source >= 0 and bool(exposure.epoch.context_id[source] == exposure.played.context_id)
 
 
 def show(exposures: Sequence[Exposure], console: Console, speed: float) -> None:
@@ -157,5 +175,6 @@ def walk(exposure: Exposure) -> Walk:
                                       OFFSETS[MOVES[played.action[t]]], strict=True))  # fmt: skip
         x, y = min(max(x, 0), world.width - 1), min(max(y, 0), world.height - 1)
         moves.append(Move(cell, goal if there else y * world.width + x, there))
-    facts = f"context #{played.context_id + 1}", f"retrieved: {retrieved(exposure)}"
-    return Walk(int(played.exposure) + 1, goal, moves, facts)
+    said = "it remembers this maze" if recalls_own(exposure) else "it does not remember this maze"
+    said = said if played.exposure else "the maze is new to it"
+    return Walk(int(played.exposure) + 1, goal, moves, f"{len(moves)} steps; {said}.")

@@ -32,6 +32,7 @@ from reinstate.interop.lane import (
 from reinstate.tasks.base import UNIT, World
 
 Per = Literal["epoch", "exposure"]
+OF_STEPS = ("expected_reward", "best_expected_reward")  # what a reset has nothing to say of
 Info = dict[str, Array]
 EnvState = LaneState  # as gymnax calls it
 
@@ -70,23 +71,10 @@ class EnvParams:
 class Environment:
     """A world as a functional environment, one lane of it.
 
-    - episode: one epoch of the world (per="epoch"), or one exposure (per="exposure"), after which
-      `step` goes on to the epoch's next exposure and from its last one to a new epoch
-    - end: an epoch and an exposure end where the task says, so that there is nothing to bootstrap:
-      terminated. Truncated happens only if `params` ask for less.
-    - observation: a flat float32 vector, whose parts `layout` names: `features`, then the `context`
-      on show (zeros: none); with last_step also the last `action`, one-hot, the last `reward`, and
-      1 under `new_episode` at the first step of an exposure. Within an epoch that step also shows
-      the action and the reward before it: nowhere else can an agent see what its last action paid.
-    - actions: whole numbers below `num_actions`; one outside pays NaN
-    - info of the step taken: `expected_reward` of the action, and `best_expected_reward` of the
-      best one then; both NaN if the world cannot tell
-    - info of the observation returned, which is the first of a new episode if the last one ended:
-      `context`, `new_episode`, and of its exposure `context_id` and `exposure`
-    - info as in gymnax: `terminated`, `truncated`, and `final_observation`, which is what followed
-      the action, before any reset
-
-    Under `vmap`, epochs are sampled only at steps at which some lane starts one.
+    The how-to on JAX environments says what observations and `info` hold. With last_step, the first
+    observation of an exposure also shows the action and the reward before it, within an epoch:
+    nowhere else can an agent see what its last action paid. Expected rewards are NaN if the world
+    cannot tell. Under `vmap`, epochs are sampled only at steps at which some lane starts one.
     """
 
     world: World
@@ -152,7 +140,9 @@ class Environment:
     def next_exposure(self, key: Array, state: EnvState) -> tuple[Array, EnvState]:
         """Leave the current exposure for the epoch's next one, or after the last for a new epoch.
 
-        Under per="exposure" it takes the place of `reset` as long as the memory is to live.
+        Under per="exposure" it takes the place of `reset` as long as the memory is to live. Other
+        APIs have no such call: there, `reset` starts everything anew, and what an agent remembers
+        across episodes of one epoch has no counterpart in the environment.
         """
         return _next_exposure(self, key, state)
 
@@ -280,8 +270,5 @@ def _last(env: Environment, state: EnvState) -> Array:
 
 
 def _info(env: Environment, played: Played, state: EnvState) -> Info:
-    of_step = {
-        "expected_reward": played.expected_reward,
-        "best_expected_reward": played.best_expected_reward,
-    }
+    of_step = {name: getattr(played, name) for name in OF_STEPS}
     return of_step | env.info(state)

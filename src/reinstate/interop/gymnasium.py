@@ -10,6 +10,7 @@
 `ReinstateEnv(world)` makes one of any world.
 """
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from reinstate.figures import scenes
-from reinstate.interop.functional import Environment, Per
+from reinstate.interop.functional import OF_STEPS, Environment, Per
 from reinstate.interop.lanes import WORLDS, Lanes, draw_chance, make_world, scene
 from reinstate.tasks.base import World
 
@@ -35,10 +36,9 @@ except ImportError as error:
     ) from error
 
 IDS = {f"reinstate/{name.title().replace('-', '')}-v0": name for name in WORLDS}
-RENDER_MODES = ["rgb_array", "ansi"]
+RENDER_MODES = ["rgb_array", "ansi", "human"]
 METADATA: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 4}
 NEW_EPOCH = "new_epoch"
-OF_STEPS = ("expected_reward", "best_expected_reward")  # what a reset has nothing to say of
 
 
 class _Played:
@@ -59,7 +59,9 @@ class _Played:
     ) -> tuple[Box, Discrete]:
         """Make the lanes; return the spaces of a single one."""
         if render_mode is not None and render_mode not in RENDER_MODES:
-            raise UnsupportedMode(f"unknown render_mode {render_mode!r}: choose rgb_array or ansi")
+            raise UnsupportedMode(
+                f"unknown render_mode {render_mode!r}: choose rgb_array, ansi or human"
+            )
         made = make_world(world, settings)
         self.environment = Environment(
             made.for_evaluation() if evaluation else made, per, last_step
@@ -98,6 +100,11 @@ class _Played:
         each = (jax.tree.map(lambda x, i=i: x[i], lanes) for i in range(self._lanes.num))
         return [show(scene(self.world, *lane)) for lane in each]
 
+    def _show_human(self) -> None:
+        """Print what is to be seen, where a person watches: no window is needed."""
+        if self.render_mode == "human":
+            print(*self._pictures() or (), sep="\n\n", end="\n\n")
+
 
 class ReinstateEnv(_Played, gymnasium.Env):
     """A world as a Gymnasium environment, on the compiled step of the functional one.
@@ -107,13 +114,16 @@ class ReinstateEnv(_Played, gymnasium.Env):
       left by reset(options={"new_epoch": True}), by reset(seed=…), or by its end.
     - last_step: whether observations show the last action, the last reward and an exposure's start
     - evaluation: whether it is the world that agents are evaluated in
-    - render_mode: "rgb_array", "ansi" or None
+    - render_mode: "rgb_array", "ansi" (text), "human" (prints that text at every step) or None
     - all others: settings of the world
+
+    `spec.max_episode_steps` is the length of an episode in these settings.
     """
 
     def __init__(self, world: World | type[World] | str, **arguments: Any) -> None:
         self.observation_space, self.action_space = self._set_up(world, 1, **arguments)
         self.metadata = dict(self.metadata)  # vector environments of Gymnasium write into it
+        self.spec = None
         self._over = False
 
     def reset(
@@ -130,6 +140,7 @@ class ReinstateEnv(_Played, gymnasium.Env):
             new_epoch = True
         seen, self._info = self._lanes.reset(np.array([True]), np.array([new_epoch]))
         self._over = False
+        self._show_human()
         return seen[0], _of_one(self._info)
 
     def step(
@@ -144,11 +155,24 @@ class ReinstateEnv(_Played, gymnasium.Env):
             raise InvalidAction(f"{action!r} is no action: choose a whole number from 0 to {last}")
         seen, self._info, reward, over = self._lanes.step(np.array(action, np.int32)[None])
         self._over = bool(over[0])
+        self._show_human()
         return seen[0], float(reward[0]), self._over, False, _of_one(self._info)
+
+    @property
+    def spec(self) -> Any:
+        """What it was made of; the limit is there to be read: episodes end by themselves."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: Any) -> None:
+        self._spec = copy.copy(spec)
+        if spec is not None and spec.max_episode_steps is None:
+            most = self.environment.default_params.max_steps_in_episode
+            self._spec.max_episode_steps = most
 
     def render(self) -> np.ndarray | str | None:
         """Show where it is."""
-        pictures = self._pictures()
+        pictures = None if self.render_mode == "human" else self._pictures()
         return None if pictures is None else pictures[0]
 
 
@@ -160,21 +184,34 @@ def _of_one(info: Mapping[str, np.ndarray]) -> dict[str, Any]:
 class ReinstateVectorEnv(_Played, gymnasium.vector.VectorEnv):
     """Lanes of a world, all stepped by one call; arguments are those of ReinstateEnv.
 
-    A lane whose episode ends is reset within the same step: the observation returned is the next
-    episode's first, and `final_obs` and `final_info` tell how the last one ended. Lane i sees what
-    ReinstateEnv sees after reset(seed=seed + i).
+    Lane i sees what ReinstateEnv sees after reset(seed=seed + i). `autoreset_mode` says what
+    follows the end of a lane's episode:
+
+    - SAME_STEP: the lane is reset within the same step. The observation returned is the next
+      episode's first, and `final_obs` and `final_info` tell how the last one ended.
+    - NEXT_STEP: the lane is reset by the next step, which ignores its action and pays 0.
     """
 
     metadata = METADATA | {"autoreset_mode": AutoresetMode.SAME_STEP}
 
     def __init__(
-        self, world: World | type[World] | str, num_envs: int = 1, **arguments: Any
+        self,
+        world: World | type[World] | str,
+        num_envs: int = 1,
+        *,
+        autoreset_mode: "AutoresetMode | str" = AutoresetMode.SAME_STEP,
+        **arguments: Any,
     ) -> None:
         self.num_envs = int(num_envs)
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        if self.autoreset_mode is AutoresetMode.DISABLED:
+            raise Error("lanes reset themselves: choose SAME_STEP or NEXT_STEP")
+        self.metadata = self.metadata | {"autoreset_mode": self.autoreset_mode}
         spaces = self._set_up(world, self.num_envs, **arguments)
         self.single_observation_space, self.single_action_space = spaces
         self.observation_space, self.action_space = (batch_space(s, self.num_envs) for s in spaces)
         self._everyone = np.ones(self.num_envs, bool)
+        self._over = ~self._everyone
 
     def reset(
         self,
@@ -185,15 +222,15 @@ class ReinstateVectorEnv(_Played, gymnasium.vector.VectorEnv):
         """Reset all lanes, as ReinstateEnv does one; `seed` may be one for each."""
         new_epoch = self._wants_new_epoch(options) | self._seed(seed)
         seen, self._info = self._lanes.reset(self._everyone, new_epoch)
+        self._over = ~self._everyone
         return seen, _masked(self._info, self._everyone)
 
     def _seed(self, seed: int | Sequence[int | None] | None) -> np.ndarray:
         """Seed lanes; return which, (num_envs,)."""
         super().reset(seed=seed if isinstance(seed, int) else None)
-        first = seed if isinstance(seed, int) else None
-        seeds = [None if first is None else first + i for i in range(self.num_envs)]
-        if isinstance(seed, Sequence):
-            seeds = list(seed)
+        seeds: list[int | None] = [None] * self.num_envs
+        if seed is not None:
+            seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else [*seed]
         if len(seeds) != self.num_envs:
             raise Error(f"{len(seeds)} seeds for {self.num_envs} environments: give one to each")
         if not self._info:  # what is not seeded starts by chance
@@ -204,12 +241,22 @@ class ReinstateVectorEnv(_Played, gymnasium.vector.VectorEnv):
     def step(
         self, actions: ArrayLike
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Take one step in every lane, and reset those whose episode ends."""
+        """Take one step in every lane, and reset those whose episode ends or has ended."""
         self._require_started("step")
+        due, mode = self._over, self.autoreset_mode
         seen, self._info, reward, over = self._lanes.step(self._checked(actions))
         infos = _masked(self._info, self._everyone)
-        if over.any():
-            seen, infos = self._autoreset(seen, over)
+        if mode is AutoresetMode.SAME_STEP and over.any():
+            final_obs = np.full(self.num_envs, None, dtype=object)
+            for i in np.flatnonzero(over):
+                final_obs[i] = seen[i]
+            final = {"final_obs": final_obs, "final_info": _masked(self._info, over)}
+            seen, infos = self._autoreset(over)
+            infos |= final | {"_final_obs": over.copy(), "_final_info": over.copy()}
+        elif mode is AutoresetMode.NEXT_STEP and due.any():  # nothing has happened in those lanes
+            seen, infos = self._autoreset(due)
+            over = over & ~due
+        self._over = over & (mode is not AutoresetMode.SAME_STEP)
         return seen, reward.astype(np.float64), over, ~self._everyone, infos
 
     def _checked(self, given: ArrayLike) -> np.ndarray:
@@ -222,19 +269,15 @@ class ReinstateVectorEnv(_Played, gymnasium.vector.VectorEnv):
             )
         return actions.astype(np.int32)
 
-    def _autoreset(self, seen: np.ndarray, over: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-        """Reset the lanes that are over; what they ended with goes into info."""
+    def _autoreset(self, mask: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """Start the next episode in some lanes; info of the others is of their step."""
         last = self._info
         new_epoch = np.full(self.num_envs, self.environment.per == "epoch")
-        first, self._info = self._lanes.reset(over, new_epoch)
+        seen, self._info = self._lanes.reset(mask, new_epoch)
         infos = _masked(self._info, self._everyone)
-        if not over.all():
-            infos |= _masked({name: last[name] for name in OF_STEPS}, ~over)
-        final_obs = np.full(self.num_envs, None, dtype=object)
-        for i in np.flatnonzero(over):
-            final_obs[i] = seen[i]
-        infos |= {"final_obs": final_obs, "final_info": _masked(last, over)}
-        return first, infos | {"_final_obs": over.copy(), "_final_info": over.copy()}
+        if not mask.all():
+            infos |= _masked({name: last[name] for name in OF_STEPS}, ~mask)
+        return seen, infos
 
     def render(self) -> tuple[np.ndarray | str, ...] | None:
         """Show every lane."""

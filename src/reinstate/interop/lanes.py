@@ -5,9 +5,9 @@ sees the same numbers as the same lane alone.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass, replace
-from functools import lru_cache
+from functools import partial
 from typing import Any, NamedTuple, get_type_hints
 
 import jax
@@ -71,33 +71,28 @@ class Lane(NamedTuple):
     state: LaneState
 
 
-class Programs(NamedTuple):
-    """What can happen to lanes, compiled; everything has a leading axis."""
+# Lanes are given away, so that their epochs are not copied.
+@partial(jax.jit, static_argnums=0, donate_argnums=1)
+@partial(jax.vmap, in_axes=(None, 0, 0))
+def _reset(env: Environment, lane: Lane, move: Array) -> tuple[Lane, Array, Info]:
+    chance, key = _split(lane.chance)
+    chance = jnp.where(move == STAY, lane.chance, chance)
+    return _seen(env, chance, move_on(env.world, move, key, lane.state))
 
-    reset: Callable[..., tuple[Lane, Array, Info]]
-    step: Callable[..., tuple[Lane, Array, Info, Array, Array]]
+
+@partial(jax.jit, static_argnums=0, donate_argnums=1)
+@partial(jax.vmap, in_axes=(None, 0, 0))
+def _step(env: Environment, lane: Lane, action: Array) -> tuple[Lane, Array, Info, Array, Array]:
+    chance, key = _split(lane.chance)
+    chance = jnp.where(lane.state.over, lane.chance, chance)  # nothing happens after the end
+    _, state, reward, over, info = env.step_env(key, lane.state, action)
+    lane, observation, more = _seen(env, chance, state)
+    return lane, observation, info | more, reward, over
 
 
-@lru_cache(maxsize=64)
-def programs(env: Environment) -> Programs:
-    """Compile what lanes need. Lanes are given away, so that their epochs are not copied."""
-
-    def seen(chance: Array, state: LaneState) -> tuple[Lane, Array, Info]:
-        new = {"new_epoch": (state.step == 0) & (state.episode == 0)}
-        return Lane(chance, state), env.get_obs(state), env.info(state) | new
-
-    def reset(lane: Lane, move: Array) -> tuple[Lane, Array, Info]:
-        chance, key = _split(lane.chance)
-        chance = jnp.where(move == STAY, lane.chance, chance)
-        return seen(chance, move_on(env.world, move, key, lane.state))
-
-    def step(lane: Lane, action: Array) -> tuple[Lane, Array, Info, Array, Array]:
-        chance, key = _split(lane.chance)
-        _, state, reward, over, info = env.step_env(key, lane.state, action)
-        lane, observation, more = seen(chance, state)
-        return lane, observation, info | more, reward, over
-
-    return Programs(*(jax.jit(jax.vmap(f), donate_argnums=0) for f in (reset, step)))
+def _seen(env: Environment, chance: Array, state: LaneState) -> tuple[Lane, Array, Info]:
+    new = {"new_epoch": (state.step == 0) & (state.episode == 0)}
+    return Lane(chance, state), env.get_obs(state), env.info(state) | new
 
 
 def _split(chance: Array) -> tuple[Array, Array]:
@@ -130,13 +125,13 @@ class Lanes:
         """
         last = np.asarray(self._lane.state.episode) + 1 == self.env.world.episodes_per_epoch
         move = np.where(mask, np.where(new_epoch | last, NEW_EPOCH, NEXT_EPISODE), STAY)
-        self._lane, *seen = programs(self.env).reset(self._lane, move)
+        self._lane, *seen = _reset(self.env, self._lane, move)
         observation, info = _own(seen)
         return observation, info
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, Info, np.ndarray, np.ndarray]:
         """Take one step in every lane: observation, info, reward, whether the episode is over."""
-        self._lane, *played = programs(self.env).step(self._lane, action)
+        self._lane, *played = _step(self.env, self._lane, action)
         observation, info, reward, over = _own(played)
         return observation, info, reward, over
 

@@ -22,6 +22,7 @@ except ImportError as missing:
     raise ImportError(f'{missing}: pip install "reinstate[stoa]"') from None
 
 NEXT_OBSERVATION = "next_obs"  # where Stoa's wrappers leave what followed the last action
+GYMNAX_ONLY = ("terminated", "truncated", "final_observation")  # Stoa tells these its own way
 
 
 class StoaEnvironment(stoa.Environment):
@@ -34,13 +35,10 @@ class StoaEnvironment(stoa.Environment):
     auto_reset the environment does so itself, and leaves what followed the last action in
     `extras["next_obs"]`, as Stoa's AutoResetWrapper does. That is cheaper, since Stoa's wrapper
     samples an epoch at every step of every lane, and the only way to play per="exposure": a wrapper
-    would start a new epoch each time. Two wrappers are no good here: OptimisticResetVmapWrapper
-    lets lanes that end together share an epoch, and CachedAutoResetWrapper repeats the first one.
+    would start a new epoch each time.
     """
 
     def __init__(self, env: Environment, auto_reset: bool = False) -> None:
-        if not isinstance(env, Environment):
-            raise TypeError(f"give a functional Environment(world), not {env!r}")
         if env.per == "exposure" and not auto_reset:
             raise ValueError(
                 'per="exposure" needs auto_reset=True: otherwise each reset starts a new epoch'
@@ -72,7 +70,13 @@ class StoaEnvironment(stoa.Environment):
         """Take one step."""
         step_key, key = jax.random.split(state.rng_key)
         args = step_key, state.base_env_state, action, env_params
-        observation, after, reward, terminated, truncated, extras = self._step(*args)
+        if self._auto_reset:
+            observation, after, reward, terminated, truncated, info = self._env.step(*args)
+            extras = {n: x for n, x in info.items() if n not in GYMNAX_ONLY}
+            extras[NEXT_OBSERVATION] = info["final_observation"]
+        else:
+            observation, after, reward, terminated, extras = self._env.step_env(*args)
+            truncated = self._env.is_truncated(after, env_params)
         kind = jnp.where(truncated, stoa.StepType.TRUNCATED, stoa.StepType.MID)
         timestep = stoa.TimeStep(
             step_type=jnp.where(terminated, stoa.StepType.TERMINATED, kind),
@@ -82,17 +86,6 @@ class StoaEnvironment(stoa.Environment):
             extras=extras,
         )
         return AdapterStateWithKey(base_env_state=after, rng_key=key), timestep
-
-    def _step(self, *args: Any) -> tuple[Any, ...]:
-        """Return observation, state, reward, terminated, truncated and extras."""
-        if not self._auto_reset:
-            observation, after, reward, terminated, extras = self._env.step_env(*args)
-            truncated = self._env.is_truncated(after, args[-1])
-            return observation, after, reward, terminated, truncated, extras
-        *results, info = self._env.step(*args)
-        final = info.pop("final_observation")
-        extras = {n: x for n, x in info.items() if n not in ("terminated", "truncated")}
-        return *results, extras | {NEXT_OBSERVATION: final}
 
     def observation_space(self, env_params: EnvParams | None = None) -> stoa.ArraySpace:
         space = self._env.observation_space(env_params)

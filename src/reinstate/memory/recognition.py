@@ -1,7 +1,7 @@
 """Recognition: what tells an agent whether a memory belongs to the context on show.
 
 The paper's agent gets the state of the nearest stored context whether or not it fits. Here the
-match is judged as well: how similar it is, and whether it stands out, reaches the cell as inputs,
+match is assessed as well: how similar it is, and whether it stands out, reaches the cell as inputs,
 and a memory that fits badly is recalled otherwise than one that fits.
 """
 
@@ -26,7 +26,7 @@ from reinstate.errors import (
 from reinstate.memory import DND, Consolidating, Memory, Retrieval
 from reinstate.tasks.base import World
 
-STRANGERS = 0.01  # of new contexts may find a stranger within reach
+STRANGERS = 0.01  # of new contexts may find another context within reach
 KNOWN = 0.999  # of known contexts: farther out, no context comes back
 SAMPLED_EPOCHS = 20
 AGE_SCALE = 3.0  # log(1 + age) of the oldest of a hundred memories is 4.6
@@ -165,8 +165,8 @@ def measured_reach(world: World, distance: Literal["cosine", "euclidean"] = "cos
     """Measure how far keys may lie apart that are taken for one context.
 
     As far as exposures of one context do, but no farther than leaves STRANGERS of new contexts with
-    a stranger within reach. Distances are those between contexts that agents are trained on; of
-    the world that they are evaluated in, only the number of contexts counts.
+    another context within reach. Distances are those between contexts that agents are trained on;
+    of the world that they are evaluated in, only the number of contexts counts.
     """
     met = len(np.unique(_sample(world.for_evaluation(), 1)[1]))
     contexts, names = _sample(world, SAMPLED_EPOCHS)

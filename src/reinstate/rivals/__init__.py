@@ -1,35 +1,96 @@
 """Rivals of episodic reinstatement: agents whose memory lasts an epoch, one file per kind.
 
-Importing this package registers their names; `makers` is imported once one of them is asked for.
+Importing this package registers their names; what makes one is imported once it is asked for. Those
+named after their kind alone have as many weights as epL2RL, or nearly; the others have a width of
+their own.
 """
 
-from reinstate import agent  # noqa: F401  (its agents are the first in every list)
-from reinstate.registry import Later, register
+from collections.abc import Mapping
 
-EQUAL = (
-    "epl2rl-oracle",
-    "lstm-epoch",
-    "gru-epoch",
-    "lru",
-    "deltanet",
-    "transformer",
-    "hcam",
-)  # as many weights as epL2RL, or nearly
-MEDIUM = (
-    "epl2rl-110",
-    "epl2rl-recognition-110",
-    "deltanet-64",
-    "transformer-64",
-    "gru-epoch-128",
-)
-WIDE = (
-    "lstm-epoch-256",
-    "gru-epoch-256",
-    "lru-128",
-    "deltanet-128",
-    "transformer-128",
-    "hcam-128",
-)
+from reinstate.agent import Maker, Wiring  # whose agents are the first in every list
+from reinstate.registry import Later, later, register
 
-for _name in (*EQUAL, *MEDIUM, *WIDE):
-    register("agent", _name, Later("reinstate.rivals.makers", "RIVALS"))
+ORACLE = "reinstate.rivals.oracle:OracleMaker"
+RECURRENT = "reinstate.rivals.recurrent:RecurrentMaker"
+LRU = "reinstate.rivals.recurrent:LRUMaker"
+DELTANET = "reinstate.rivals.deltanet:DeltaNetMaker"
+TRANSFORMER = "reinstate.rivals.attention:TransformerMaker"
+HCAM = "reinstate.rivals.attention:HCAMMaker"
+
+EQUAL: Mapping[str, Later] = {
+    "epl2rl-oracle": later(
+        ORACLE,
+        "episodic LSTM handed its own context's newest state: no error of retrieval",
+        "epL2RL, oracle recall",
+        "#17697A",
+    ),
+    "lstm-epoch": later(
+        RECURRENT,
+        "LSTM that sees the context and is carried through the epoch",
+        "LSTM, epoch",
+        "#B3541E",
+    ),
+    "gru-epoch": later(
+        RECURRENT,
+        "GRU that sees the context and is carried through the epoch",
+        "GRU, epoch",
+        "#8C6D1F",
+        cell="gru",
+    ),
+    "lru": later(LRU, "linear recurrent units, 2 layers, through the epoch", "LRU", "#5B7F2B"),
+    "deltanet": later(
+        DELTANET,
+        "matrix states written by the delta rule, 2 layers, through the epoch",
+        "DeltaNet",
+        "#B0307A",
+    ),
+    "transformer": later(
+        TRANSFORMER,
+        "causal transformer over the whole epoch, 2 layers, 4 heads",
+        "Transformer",
+        "#6A3FA0",
+    ),
+    "hcam": later(
+        HCAM, "attention to the 4 earlier episodes that matter most (HCAM)", "HCAM", "#3B5BA9"
+    ),
+}
+
+# Wide enough to tell whether size is what an agent lacks, and small enough for a CPU.
+MEDIUM: Mapping[str, Maker | Later] = {
+    "epl2rl-110": Wiring(
+        "epl2rl of 110 units", "epL2RL, 110", "#00507D", route="gate", hidden_size=110
+    ),
+    "epl2rl-recognition-110": Wiring(
+        "epl2rl-recognition of 110 units",
+        "epL2RL+Recognition, 110",
+        "#C26A00",
+        route="gate",
+        recognises=True,
+        hidden_size=110,
+    ),
+    "deltanet-64": later(DELTANET, "deltanet of width 64", "DeltaNet, 64", "#922763", width=64),
+    "transformer-64": later(
+        TRANSFORMER, "transformer of width 64", "Transformer, 64", "#573287", width=64
+    ),
+    "gru-epoch-128": later(
+        RECURRENT, "gru-epoch of 128 units", "GRU, epoch, 128", "#755B19", width=128, cell="gru"
+    ),
+}
+
+WIDE: Mapping[str, Later] = {
+    "lstm-epoch-256": later(
+        RECURRENT, "lstm-epoch of 256 units", "LSTM, epoch, 256", "#7A3412", width=256
+    ),
+    "gru-epoch-256": later(
+        RECURRENT, "gru-epoch of 256 units", "GRU, epoch, 256", "#5E4813", width=256, cell="gru"
+    ),
+    "lru-128": later(LRU, "lru of width 128", "LRU, 128", "#3A541A", width=128),
+    "deltanet-128": later(DELTANET, "deltanet of width 128", "DeltaNet, 128", "#741D50", width=128),
+    "transformer-128": later(
+        TRANSFORMER, "transformer of width 128", "Transformer, 128", "#43246B", width=128
+    ),
+    "hcam-128": later(HCAM, "hcam of width 128", "HCAM, 128", "#243A70", width=128),
+}
+
+for _name, _maker in {**EQUAL, **MEDIUM, **WIDE}.items():
+    register("agent", _name, _maker)

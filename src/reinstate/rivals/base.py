@@ -153,18 +153,20 @@ def in_blocks(
     """
     require_positive(block=block)
     length = jax.tree.leaves(xs)[0].shape[0]
-    blocks = -(-length // block)
-
-    def fill(x: Array) -> Array:
-        pads = [(0, blocks * block - length), *[(0, 0)] * (x.ndim - 1)]
-        return jnp.pad(x, pads).reshape(blocks, block, *x.shape[1:])
 
     @jax.checkpoint
     def one(state: Any, block_xs: Any) -> tuple[Any, Any]:
         return jax.lax.scan(step, state, block_xs)
 
-    state, ys = jax.lax.scan(one, state, jax.tree.map(fill, xs))
+    state, ys = jax.lax.scan(one, state, jax.tree.map(lambda x: cut(x, block), xs))
     return state, jax.tree.map(lambda y: y.reshape(-1, *y.shape[2:])[:length], ys)
+
+
+def cut(x: Array, block: int, fill: str = "constant") -> Array:
+    """Cut into blocks, (blocks, block, …), of which the last is filled up."""
+    blocks = -(-x.shape[0] // block)
+    pads = [(0, blocks * block - x.shape[0]), *[(0, 0)] * (x.ndim - 1)]
+    return jnp.pad(x, pads, fill).reshape(blocks, block, *x.shape[1:])
 
 
 def root(steps: int) -> int:
@@ -245,12 +247,6 @@ def over_queries(each: Callable[[Any], Array], queries: Any) -> Array:
     """
     length = jax.tree.leaves(queries)[0].shape[0]
     size = min(QUERIES, length)
-    blocks = -(-length // size)
-
-    def cut(x: Array) -> Array:  # the last block repeats the last query
-        return jnp.pad(x, [(0, blocks * size - length), *[(0, 0)] * (x.ndim - 1)], "edge").reshape(
-            blocks, size, *x.shape[1:]
-        )
-
-    found = jax.lax.map(jax.checkpoint(each), jax.tree.map(cut, queries))
-    return found.reshape(blocks * size, *found.shape[2:])[:length]
+    blocks = jax.tree.map(lambda x: cut(x, size, "edge"), queries)  # repeats the last query
+    found = jax.lax.map(jax.checkpoint(each), blocks)
+    return found.reshape(-1, *found.shape[2:])[:length]

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate.errors import require_positive
-from reinstate.rivals.base import Core, FeedForward, RivalMaker, each_again, heads_of
+from reinstate.rivals.base import Core, FeedForward, RivalMaker, cut, each_again, heads_of
 from reinstate.tasks.base import World
 
 CHUNK = 32  # steps
@@ -54,15 +54,11 @@ class DeltaLayer(eqx.Module):
         """Take all steps, (steps, width), in chunks."""
         length = x.shape[0]
         parts = jax.vmap(self.read_in)(x)
-        chunks = -(-length // CHUNK)
-
-        def cut(part: Array) -> Array:  # → (chunks, heads, CHUNK, …); β = 0 fills up
-            filled = jnp.pad(part, [(0, chunks * CHUNK - length), *[(0, 0)] * (part.ndim - 1)])
-            return jnp.swapaxes(filled.reshape(chunks, CHUNK, *part.shape[1:]), 1, 2)
-
+        # (chunks, heads, CHUNK, …); what fills up has β = 0.
+        chunks = jax.tree.map(lambda part: jnp.swapaxes(cut(part, CHUNK), 1, 2), parts)
         step = jax.checkpoint(jax.vmap(_chunk, in_axes=(0, (0, 0, 0, 0))))
-        _, y = jax.lax.scan(step, state, jax.tree.map(cut, parts))
-        y = jnp.swapaxes(y, 1, 2).reshape(chunks * CHUNK, -1)[:length]
+        _, y = jax.lax.scan(step, state, chunks)
+        y = jnp.swapaxes(y, 1, 2).reshape(-1, x.shape[1])[:length]
         return x + jax.vmap(self.merge)(y)
 
 

@@ -132,10 +132,10 @@ class CandidateBatch:
         each, state = self.start(rates)
         start_seconds = time.monotonic() - began
         work = Round(self, each, label)
-        _, compile_seconds = run_epochs(work, state, 0, reporter, stop)
+        run_epochs(work, state, 0, reporter, stop)
         late = np.mean(work.rewards[-max(1, round(TAIL * work.epochs)) :], axis=0)
         reward = np.where(work.finite, late, np.nan).reshape(self.num_candidates, -1)
-        return Scores(reward, work.seconds, start_seconds + compile_seconds)
+        return Scores(reward, work.seconds, start_seconds + work.compile_seconds)
 
 
 class Round(Work[TrainState, EpochMetrics]):

@@ -1,15 +1,13 @@
-"""What training carries, in files: exact, with a checksum, and with the metrics that led there.
+"""What training carries, in files: exact, and with a checksum.
 
-A checkpoint holds everything that training goes on from, and the last rows of metrics.jsonl up to
-it. A file of weights holds what an agent is evaluated by, and nothing else. Both say the epoch they
-are of.
+A checkpoint holds everything that training goes on from. A file of weights holds what an agent is
+evaluated by, and nothing else. Both say the epoch they are of.
 """
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -19,29 +17,15 @@ from reinstate.files import checksum_of, parse, read_arrays, write_arrays
 
 CHECKPOINT = "reinstate-checkpoint-2"
 WEIGHTS = "reinstate-weights-2"
-METRICS = "metrics.jsonl"  # the last rows, as the bytes of that file
-# Of a longer run a checkpoint carries the last rows alone, and the file beside it has the rest:
-# with all of them, what is written would grow with the square of the epochs.
-CARRIED = 500
-LARGEST_METRICS = 1_000_000_000  # bytes
+METRICS = "metrics.jsonl"  # a copy of these, which checkpoints used to have
+HEADER = 100_000_000  # bytes of a file besides its arrays, at most
 
 Row = dict[str, Any]  # a line of metrics.jsonl
-KINDS_OF_ROWS = ({"epoch", "steps", "seconds", "reward"}, {"epoch", "seconds", "loss", "right"})
 
 
-class Checkpoint(NamedTuple):
-    """What a checkpoint holds."""
-
-    state: Any
-    epoch: int
-    rows: list[Row]  # the last ones
-
-
-def write_checkpoint(path: Path, state: Any, epoch: int, rows: Sequence[Row]) -> None:
+def write_checkpoint(path: Path, state: Any, epoch: int) -> None:
     """Write everything that training goes on from after an epoch."""
     arrays = {name: np.asarray(raw(leaf)) for name, leaf in leaves(state).items()}
-    lines = "".join(json.dumps(row) + "\n" for row in rows[-CARRIED:])
-    arrays[METRICS] = np.frombuffer(lines.encode(), np.uint8)
     _write(path, arrays, CHECKPOINT, epoch)
 
 
@@ -51,38 +35,21 @@ def write_weights(path: Path, params: Any, epoch: int, dtype: Any = None) -> Non
     _write(path, arrays, WEIGHTS, epoch)
 
 
-def load_checkpoint(path: Path, template: Any) -> Checkpoint:
-    """Read a checkpoint, if it fits the template (arrays, or their shapes)."""
+def load_checkpoint(path: Path, template: Any) -> tuple[Any, int]:
+    """Read a checkpoint and the epoch it is of, if it fits the template (or its shapes)."""
     if not path.is_file():
         raise UserError(f"{path} is no file: name a checkpoint of the run")
     arrays, epoch = _read(path, CHECKPOINT, _size_of(template))
-    rows = _rows(path, arrays.pop(METRICS, np.zeros(0, np.uint8)).tobytes())
-    return Checkpoint(_fill(path, arrays, template), epoch, rows)
-
-
-def _rows(path: Path, lines: bytes) -> list[Row]:
-    """Read the metrics that a checkpoint carries."""
-    try:
-        rows = [parse(line) for line in lines.splitlines()]
-    except (ValueError, RecursionError):
-        rows = [None]
-    if not all(map(is_row, rows)):
-        raise Damaged(f"{path} is damaged: its metrics cannot be read; restore it, or {_AGAIN}")
-    return rows
+    arrays.pop(METRICS, None)
+    return _fill(path, arrays, template), epoch
 
 
 def is_row(row: Any) -> bool:
-    """Tell whether a value is a line of metrics: an agent's, or that of an embedder."""
-    if not isinstance(row, Mapping) or not any(kind <= row.keys() for kind in KINDS_OF_ROWS):
+    """Tell whether a value can be a line of metrics."""
+    if not isinstance(row, Mapping):
         return False
-    whole = all(type(row[name]) is int for name in ("epoch", "steps") if name in row)
-    plain = _is_number(row["seconds"]) and isinstance(row.get("reward", []), list)
-    each = [x for value in row.values() for x in (value if isinstance(value, list) else [value])]
-    return whole and plain and all(map(_is_number, each))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    whole = type(row.get("epoch")) is int and type(row.get("steps", 0)) is int
+    return whole and isinstance(row.get("seconds"), int | float)
 
 
 def load_weights(path: Path, template: Any) -> tuple[Any, int]:
@@ -106,7 +73,7 @@ def _write(path: Path, arrays: dict[str, np.ndarray], kind: str, epoch: int) -> 
 def _read(path: Path, kind: str, size: int) -> tuple[dict[str, np.ndarray], int]:
     """Read arrays of a kind of file, and the epoch they are of."""
     advice = f"it is cut short, or no file of ours; restore it, or {_AGAIN}"
-    arrays, metadata = read_arrays(path, advice, size + LARGEST_METRICS)
+    arrays, metadata = read_arrays(path, advice, size + HEADER)
     try:
         about = parse(metadata[kind].encode())
         epoch, checksum = about["epoch"], about["sha256"]
@@ -114,18 +81,10 @@ def _read(path: Path, kind: str, size: int) -> tuple[dict[str, np.ndarray], int]
         raise UserError(f"{path} is no {kind}: choose or restore another") from None
     if checksum != checksum_of(arrays) or type(epoch) is not int:
         raise Damaged(f"{path} is damaged: its checksum differs; restore it, or {_AGAIN}")
-    if _named(path) not in (None, epoch):
-        raise Damaged(f"{path} holds epoch {epoch}: it was copied or renamed; delete it")
     return arrays, epoch
 
 
 _AGAIN = "continue the run, which makes it again"
-
-
-def _named(path: Path) -> int | None:
-    """Return the epoch that a file's name says, if it says one."""
-    found = re.fullmatch(r"epoch-(\d{1,9})\.safetensors", path.name)
-    return int(found[1]) if found else None
 
 
 def _size_of(template: Any) -> int:

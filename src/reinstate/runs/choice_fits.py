@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from reinstate.choices.agents import RATES, recovery
 from reinstate.choices.comparison import Posterior, save_draws
 from reinstate.choices.documents import ROW, ChoiceFit, Recovery, WeightRow, summary
-from reinstate.choices.fits import RATES, fit_table, recovery, require_model
+from reinstate.choices.fits import fit_table
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import Choices, Design, design_of, simulate
-from reinstate.choices.reading import PARQUET
-from reinstate.choices.tables import COLUMNS, ChoiceTable, read_choices
-from reinstate.errors import UserError, require_positive
+from reinstate.choices.reading import COLUMNS, PARQUET
+from reinstate.choices.tables import ChoiceTable, read_choices
+from reinstate.errors import UserError
 from reinstate.figures import choices as charts
 from reinstate.figures import mpl
 from reinstate.files import check, new_folder, read_json, write_atomically, write_document
@@ -48,14 +49,10 @@ def fit_choices(
 ) -> "FittedChoices":
     """Find the strategies that explain choices in the two-step task.
 
-    `data` is the path of a table, a data frame, a dict of columns (see `reinstate.choices.tables`),
-    or `Choices`. `model` is one-back, learned or hierarchical. `columns` maps our names to those of
-    the table, `common` an action to the state that it commonly leads to; rewards are 0 and 1, or −1
-    and 1 with `signed_rewards`. `skip_bad` drops rows that make no sense; `compare` fits rival
-    models too. `prior_sd` is the weak prior of maximum likelihood, `seed` the sampler's.
+    `data` is the path of a table, a data frame, a dict of columns, or `Choices`. `model` is
+    one-back, learned or hierarchical; `compare` fits rival models too. How the table is read,
+    `read_choices` says. `prior_sd` is the weak prior of maximum likelihood, `seed` the sampler's.
     """
-    require_model(model)
-    require_positive(prior_sd=prior_sd)
     table = _table(data, columns, common, skip_bad, signed_rewards)
     document, posteriors = fit_table(table, model, prior_sd, seed, compare)
     return FittedChoices({**document, **provenance()}, posteriors)
@@ -133,9 +130,12 @@ class FittedChoices(dict[str, Any]):
         save_draws(self.posteriors, Path(path))
 
     def recovery(self, seed: int = 0) -> Recovery:
-        """Simulate as much as was played here, with known weights, and fit it by the same model."""
+        """Simulate agents who play as much as these participants, with weights around theirs.
+
+        They are fitted by the same model: how well do weights come back that differ as these do?
+        """
         how = {"model": self["model"], "alpha": RATES[self["model"]]}
-        return recovery(seed=seed, **how, **self["data"]["design"])
+        return recovery(seed=seed, like=self.document, **how, **self["data"]["design"])
 
 
 def fit_beside(path: str | Path, model: str, how: Mapping[str, Any]) -> FittedChoices:
@@ -143,7 +143,7 @@ def fit_beside(path: str | Path, model: str, how: Mapping[str, Any]) -> FittedCh
 
     `how` are the options of the other: the table is read with them, or else by our own names.
     """
-    if _is_fit(Path(path)):
+    if is_fit(path):
         found = FittedChoices(read_fit(path))
         if found["model"] != model:
             raise UserError(f"{path} is fitted by the {found['model']} model, not by {model}")
@@ -175,13 +175,14 @@ def read_fit(path: str | Path) -> ChoiceFit:
     return found
 
 
-def _is_fit(path: Path) -> bool:
-    return path.is_dir() or path.suffix == ".json"
+def is_fit(path: str | Path) -> bool:
+    """Tell the folder or the file of a fit from a table."""
+    return Path(path).is_dir() or Path(path).suffix == ".json"
 
 
 def read_design(path: str | Path, **how: Any) -> Design:
     """Take the design of a table of choices, read with these options, or of its fit's folder."""
-    if _is_fit(Path(path)):
+    if is_fit(path):
         return Design(**read_fit(path)["data"]["design"])
     return design_of(read_choices(path, **how).choices)
 
@@ -199,11 +200,12 @@ def write_tidy(document: ChoiceFit | Recovery, path: Path) -> None:
     lacking = [] if document["model"] == "hierarchical" else ["r_hat", "n_eff"]
     lacking += [] if "coverage" in document else ["true"]
     columns = [name for name in ROW if name not in lacking]
-    _write_csv(path, columns, [[row.get(name) for name in columns] for row in document["rows"]])
+    write_csv(path, columns, [[row.get(name) for name in columns] for row in document["rows"]])
 
 
-def _write_csv(path: Path, header: Sequence[str], rows: list[list[Any]]) -> None:
-    text = io.StringIO()
+def write_csv(path: Path, header: Sequence[str], rows: list[list[Any]]) -> None:
+    """Write a table of plain values; None stays empty."""
+    text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(rows)
@@ -212,16 +214,16 @@ def _write_csv(path: Path, header: Sequence[str], rows: list[list[Any]]) -> None
 
 def write_choices(path: str | Path, choices: Choices, participants: Sequence[str]) -> None:
     """Write choices as a table that `read_choices` reads."""
-    _write_csv(Path(path), COLUMNS, table_rows(choices, participants))
+    write_csv(Path(path), COLUMNS, table_rows(choices, participants))
 
 
 def table_rows(choices: Choices, participants: Sequence[str]) -> list[list[Any]]:
     """Return one row per episode, in the order of `COLUMNS`; sessions and episodes start at 1."""
-    c, names = choices, [participants[code] for code in choices.participant]
-    cue = ["" if e < 0 else int(e) + 1 for e in c.cue_episode]
-    columns = names, c.session + 1, c.episode + 1, c.cued.astype(int), cue, c.action, c.state
-    listed = [np.asarray(column, object).tolist() for column in (*columns, c.reward)]
-    return [list(row) for row in zip(*listed, strict=True)]
+    people = [participants[code] for code in choices.participant]
+    cue = [None if number < 0 else int(number) + 1 for number in choices.cue_episode]
+    counted = choices.session + 1, choices.episode + 1, choices.cued.astype(int)
+    before, after = ([column.tolist() for column in some] for some in (counted, choices[5:]))
+    return [list(row) for row in zip(people, *before, cue, *after, strict=True)]
 
 
 def example_rows(seed: int = 0) -> list[list[Any]]:
@@ -236,4 +238,4 @@ def example_rows(seed: int = 0) -> list[list[Any]]:
 
 def write_example(path: str | Path, seed: int = 0) -> None:
     """Write the documented example as CSV."""
-    _write_csv(Path(path), COLUMNS, example_rows(seed))
+    write_csv(Path(path), COLUMNS, example_rows(seed))

@@ -5,15 +5,16 @@ one that brings its process down brings down nothing else.
 """
 
 import json
+import signal
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
@@ -25,7 +26,8 @@ from reinstate.errors import (
     require_not_negative,
     require_positive,
 )
-from reinstate.files import InUse, locked, write_document
+from reinstate.files import InUse, locked
+from reinstate.runs.card import save_scores
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.jobs import Job
@@ -35,13 +37,7 @@ from reinstate.runs.training import train
 from reinstate.settings import recorded_settings
 
 LAST_BYTES = 4000  # of a log, in which its last line is looked for
-STOPPED = 130  # exit status of a run that was told to stop
 OWN = arg(help_behavior_hint="(default: the cluster's own)")
-
-
-def run_path(job: Job, folder: Path) -> Path:
-    """Return the folder of a job's run."""
-    return folder / "runs" / job.name
 
 
 def do_run(job: Job, folder: Path) -> None:
@@ -52,27 +48,37 @@ def do_run(job: Job, folder: Path) -> None:
     devices.divide_cpu()
     devices.keep_programs()
     experiment, reporter = find_experiment(job.experiment), Reporter()
-    settings = recorded_settings(experiment.world, job.settings)
+    settings, path = recorded_settings(experiment.world, job.settings), job.run(folder).path
     try:
-        with locked(run_path(job, folder)):
-            run = start_run(experiment, job.agent, settings, run_path(job, folder), resume=True)
+        with locked(path):
+            run = start_run(experiment, job.agent, settings, path, resume=True)
             if not run.evaluation_path.exists():
                 trained = train(job.agent, settings, run, reporter)
                 evaluator = Evaluator(experiment, job.agent, settings)
                 scores = evaluator.evaluate_run(run, trained.state)
-                write_document(run.evaluation_path, {**scores})
+                save_scores(run, scores)
     except InUse as error:
         reporter.note(one_line(error))
 
 
-class Started(Protocol):
-    """A run that was handed over."""
+class Started:
+    """A run that was handed over, by the three calls that it answers."""
+
+    def __init__(
+        self, done: Callable[[], bool], result: Callable[[], Any], stop: Callable[[], Any]
+    ) -> None:
+        self._done, self._result = done, result
+        self.stop = stop  # after its epoch; told a second time, at once
 
     def ended(self) -> str | None:
         """Return None while it goes on, then what went wrong, or nothing."""
-
-    def stop(self) -> None:
-        """Tell it to stop after its epoch; told a second time, it stops at once."""
+        if not self._done():
+            return None
+        try:
+            self._result()
+        except Exception as error:  # submitit's or Ray's: with the whole traceback in its text
+            return last_line(str(error)) or type(error).__name__
+        return ""
 
 
 Begin = Callable[[Job, Path], Started]
@@ -102,22 +108,18 @@ class Engine:
 
     def require_installed(self) -> None:
         """Refuse an executor that is not installed, before anything is written."""
-        names = {"submitit": ("submitit", "AutoExecutor", "slurm"), "ray": ("ray", "init", "ray")}
-        if self.executor in names:
-            name, needed, extra = names[self.executor]
-            try:  # a folder of this name is a module too, but an empty one
-                found = hasattr(import_module(name), needed)
-            except ImportError:
-                found = False
-            if not found:
-                fix = f"pip install 'reinstate[{extra}]'"
-                raise UserError(f"--executor {name} needs the package {name}: {fix}")
+        if self.executor == "local":
+            return
+        if getattr(find_spec(self.executor), "origin", None) is None:  # a mere folder has none
+            extra = "slurm" if self.executor == "submitit" else self.executor
+            fix = f"pip install 'reinstate[{extra}]'"
+            raise UserError(f"--executor {self.executor} needs its package: {fix}")
 
     def start(self, folder: Path) -> Begin:
         """Return what begins a job of the sweep in a folder."""
         if self.executor == "submitit":
             return self._submitit(folder)
-        return self._ray() if self.executor == "ray" else Local
+        return self._ray() if self.executor == "ray" else local
 
     def _submitit(self, folder: Path) -> Begin:
         """Submit jobs to Slurm; where there is none, submitit does them here."""
@@ -131,7 +133,7 @@ class Engine:
 
         def begin(job: Job, folder: Path) -> Started:
             handed = executor.submit(Submitted(), job, folder)
-            return Remote(handed.done, handed.result, lambda: handed.cancel(check=False))
+            return Started(handed.done, handed.result, lambda: handed.cancel(check=False))
 
         return begin
 
@@ -149,7 +151,7 @@ class Engine:
 
         def begin(job: Job, folder: Path) -> Started:
             handed = task.remote(job, folder)
-            return Remote(
+            return Started(
                 lambda: bool(ray.wait([handed], timeout=0)[0]),
                 lambda: ray.get(handed),
                 lambda: ray.cancel(handed),
@@ -158,53 +160,27 @@ class Engine:
         return begin
 
 
-class Local:
-    """A run in a process of this machine, in a session of its own: Ctrl-C is for who started it."""
+def local(job: Job, folder: Path) -> Started:
+    """Begin a run in a process of this machine, in a session of its own: Ctrl-C is not for it."""
+    path = folder / "logs" / f"{job.name}.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    words = [sys.executable, "-m", "reinstate.runs.engines", str(folder)]
+    with open(path, "ab") as log:
+        process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+        )
+    assert process.stdin
+    with suppress(BrokenPipeError), process.stdin as given:  # it may have died at once
+        given.write(json.dumps(job).encode())
 
-    def __init__(self, job: Job, folder: Path) -> None:
-        self.log = folder / "logs" / f"{job.name}.log"
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "reinstate.runs.engines", str(folder)],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        assert self.process.stdin
-        with suppress(BrokenPipeError), self.process.stdin as given:  # it may have died at once
-            given.write(json.dumps(job).encode())
+    def result() -> None:
+        if code := process.returncode:
+            said = last_line(path.read_bytes()[-LAST_BYTES:].decode("utf-8", "replace"))
+            if code == 2:
+                raise UserError(said.removeprefix("reinstate: "))
+            raise RuntimeError(f"its process ended with status {code} ({said})")
 
-    def ended(self) -> str | None:
-        code = self.process.poll()
-        if not code:
-            return None if code is None else ""
-        said = last_line(self.log.read_bytes()[-LAST_BYTES:].decode("utf-8", "replace"))
-        if code == 2:
-            return said.removeprefix("reinstate: ")
-        return f"its process ended with status {code} ({said})"
-
-    def stop(self) -> None:
-        self.process.terminate()
-
-
-class Remote:
-    """A run on a cluster, by the three calls that it answers."""
-
-    def __init__(
-        self, done: Callable[[], bool], result: Callable[[], Any], stop: Callable[[], Any]
-    ) -> None:
-        self._done, self._result, self.stop = done, result, stop
-
-    def ended(self) -> str | None:
-        if not self._done():
-            return None
-        try:
-            self._result()
-        except Exception as error:  # submitit's or Ray's: with the whole traceback in its text
-            return last_line(str(error)) or type(error).__name__
-        return ""
+    return Started(lambda: process.poll() is not None, result, process.terminate)
 
 
 class Submitted:
@@ -231,7 +207,7 @@ def main() -> int:
         do_run(job, Path(sys.argv[1]))
     except KeyboardInterrupt as stop:
         print(stop, file=sys.stderr)
-        return STOPPED
+        return 128 + getattr(stop, "number", signal.SIGINT)
     except (UserError, OSError) as error:
         print(f"reinstate: {one_line(error)}", file=sys.stderr)
         return 2

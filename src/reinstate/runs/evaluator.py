@@ -141,7 +141,7 @@ class Evaluator:
         if file.parent.name == "milestones" or file == run.weights_path:
             params, epoch = load_weights(file, template.params)
             return TrainState(params, None, jax.random.key(0), jnp.array(epoch))
-        state: TrainState = load_checkpoint(file, template).state
+        state: TrainState = load_checkpoint(file, template)[0]
         return state
 
 

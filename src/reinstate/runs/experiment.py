@@ -51,11 +51,12 @@ class Check(NamedTuple):
     section: str = ""  # of the paper, as "4.1"
     paper: str = ""  # what the paper says; nothing, where the claim is ours
     tried: str = ""  # to make it hold, where our own runs do not bear it out
+    note: str = ""  # to be read with the verdict
 
     def as_row(self) -> CheckRow:
-        """Return what results.json holds of it; verdicts are added to all rows at once."""
+        """Return what tables show of it; verdicts are added to all rows at once."""
         value, ci95, *_, seeds = self.evidence
-        return {
+        row: CheckRow = {
             "claim": self.claim,
             "value": value,
             "ci95": ci95,
@@ -67,6 +68,7 @@ class Check(NamedTuple):
             "paper": self.paper,
             "tried": self.tried,
         }
+        return {**row, "note": self.note} if self.note else row
 
 
 def score_exposures(world: World, record: Record) -> Scores:
@@ -95,9 +97,9 @@ def at_exposures(label: str, *path: str) -> Callable[[AgentResults], dict[str, f
     """Make columns for tables: the mean of a score at the first, second and last exposure."""
 
     def columns(agent: AgentResults) -> dict[str, float]:
-        from reinstate.figures.numbers import at, numbers
+        from reinstate.figures.chart import at
 
-        means = [math.nan if y is None else y for y in numbers(at(agent, *path, "mean"))]
+        means = [math.nan if y is None else y for y in at(agent, *path, "mean") or ()]
         shown = sorted({1, min(2, len(means)), len(means)}) if means else []
         return {f"{label} at exposure 1" if e == 1 else str(e): means[e - 1] for e in shown}
 
@@ -166,7 +168,8 @@ class Experiment:
     def __post_init__(self) -> None:
         defaults: dict[str, Any] = {
             "title": self.name.replace("-", " ").capitalize(),
-            "summary": (self.world.__doc__ or "").strip().partition("\n")[0].rstrip("."),
+            "summary": self.title
+            or (self.world.__doc__ or "").strip().partition("\n")[0].rstrip("."),
         }
         for name, default in defaults.items():
             if not getattr(self, name):

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reinstate.errors import UserError, require_not_negative, require_positive
+from reinstate.errors import UserError
 from reinstate.files import read_bytes
 from reinstate.runs import size
 from reinstate.runs.experiment import Experiment, find_experiment
-from reinstate.settings import Value, changed, flat, from_dict, require_seed, to_dict
+from reinstate.runs.run import Run
+from reinstate.settings import Value, changed, flat, from_dict, to_dict
 
 LARGEST_FILE = 1_000_000  # bytes of a sweep's file
 LONGEST_NAME = 120  # characters of a run's name
@@ -33,14 +34,6 @@ class Asked:
     retries: int = 1
     settings: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        for name in ("seeds", "seeds_per_run"):
-            if (value := getattr(self, name)) is not None:
-                require_positive(**{name: value})
-        if self.first_seed is not None:
-            require_seed(self.first_seed, "first_seed")
-        require_not_negative(retries=self.retries)
-
 
 class Job(NamedTuple):
     """One run of a sweep."""
@@ -51,6 +44,14 @@ class Job(NamedTuple):
     preset: str
     options: Mapping[str, Value]  # what the sweep set, by the names of train's options
     settings: Mapping[str, Any]  # all, as plain values
+
+    def run(self, folder: Path) -> Run:
+        """Return its run, in the folder of the sweep."""
+        return Run(folder / "runs" / self.name)
+
+    def is_done(self, folder: Path) -> bool:
+        """Whether it was trained and evaluated."""
+        return self.run(folder).evaluation_path.exists()
 
 
 def read_file(path: Path) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def plan(asked: Asked) -> list[Job]:
-    """List the runs of a sweep; refuse what cannot work, and what would be done twice."""
+    """List the runs of a sweep, each once; refuse what cannot work."""
     if not asked.experiments:
         raise UserError(
             "a sweep needs experiments, as in --experiments barcode-bandits water-maze;"
@@ -79,13 +80,7 @@ def plan(asked: Asked) -> list[Job]:
     for name in asked.experiments:
         for job in _of_experiment(asked, find_experiment(name)):
             what = json.dumps([job.experiment, job.agent, job.settings], sort_keys=True)
-            if what in jobs:
-                values = "".join(f", {option} {value}" for option, value in job.options.items())
-                raise UserError(
-                    f"two runs would be the same ({job.experiment}, {job.agent}{values}):"
-                    " name each experiment, agent and value once"
-                )
-            jobs[what] = job
+            jobs.setdefault(what, job)
     if not jobs:
         raise UserError("a setting has nothing to choose from: there would be no run")
     return [*jobs.values()]
@@ -98,7 +93,7 @@ def _of_experiment(asked: Asked, experiment: Experiment) -> Iterator[Job]:
         base = changed(experiment.preset(asked.preset), options)
         seeds = base.seeds if asked.seeds is None else asked.seeds
         first = base.first_seed if asked.first_seed is None else asked.first_seed
-        step = min(asked.seeds_per_run or seeds, seeds)
+        step = seeds if asked.seeds_per_run is None else min(asked.seeds_per_run, seeds)
         size.require_room(replace(base, seeds=step, first_seed=first), agent, evaluated=True)
         for start in range(first, first + seeds, step):
             count = min(step, first + seeds - start)

@@ -15,8 +15,7 @@ from typing import Generic, TypeVar
 
 import jax
 
-from reinstate import devices
-from reinstate.errors import Damaged, UserError, require_positive
+from reinstate.errors import Damaged, Stopped, UserError, require_positive
 from reinstate.runs.checkpoints import Row, load_checkpoint
 from reinstate.runs.progress import Reporter
 from reinstate.runs.ranks import Alone
@@ -30,16 +29,13 @@ ALONE = Alone()
 KEEP = 2  # checkpoints: if the newest is damaged, there is one before it
 
 
-class Stopped(KeyboardInterrupt):
-    """Work was interrupted by a signal, after saving what was done."""
-
-
 class Work(ABC, Generic[S, M]):
     """What the host loop runs, and what is done around each epoch, in this order."""
 
     label: str
     epochs: int
     advice: str  # how to continue after a stop
+    compile_seconds = 0.0
 
     @abstractmethod
     def compile(self, state: S) -> Callable[[S], tuple[S, M]]:
@@ -59,14 +55,13 @@ class Work(ABC, Generic[S, M]):
     def save(self, epoch: int, state: S, stopping: bool) -> None:
         """Save the state if it is time to, and always if the loop is about to stop."""
 
-    def stopped(self, epoch: int) -> Stopped:
-        return Stopped(f"{self.label} stopped after epoch {epoch} of {self.epochs}: {self.advice}")
+    def stopped(self, epoch: int, stop: Sequence[int]) -> Stopped:
+        said = f"{self.label} stopped after epoch {epoch} of {self.epochs}: {self.advice}"
+        return Stopped(said, *stop[:1])
 
 
-def run_epochs(
-    work: Work[S, M], state: S, done: int, reporter: Reporter, stop: Sequence[int]
-) -> tuple[S, float]:
-    """Run all epochs after the first `done`; return the last state and the seconds of compiling.
+def run_epochs(work: Work[S, M], state: S, done: int, reporter: Reporter, stop: Sequence[int]) -> S:
+    """Run all epochs after the first `done`; return the last state.
 
     After an epoch in which `stop` has received a signal, raise `Stopped`. After the last one leave
     that to the caller, who may have results to write.
@@ -74,7 +69,7 @@ def run_epochs(
     with reporter.track(work.label, work.epochs, done) as bar:
         began = time.monotonic()
         run_epoch = work.compile(state)
-        compile_seconds = time.monotonic() - began
+        work.compile_seconds = time.monotonic() - began
         bar.compiled()
         for epoch in range(done + 1, work.epochs + 1):
             began = time.monotonic()
@@ -87,8 +82,8 @@ def run_epochs(
             stopping = work.agree(bool(stop))
             work.save(epoch, state, stopping)
             if stopping and epoch < work.epochs:
-                raise work.stopped(epoch)
-    return state, compile_seconds
+                raise work.stopped(epoch, stop)
+    return state
 
 
 class RunWork(Work[S, M]):
@@ -109,13 +104,13 @@ class RunWork(Work[S, M]):
         checkpoint_every: int,
         keep: int = KEEP,
         ranks: Alone = ALONE,
-        device: str | None = None,
     ) -> None:
         self.run, self.reporter, self.label, self.epochs = run, reporter, label, epochs
         self.checkpoint_every, self.keep = checkpoint_every, keep
         self.ranks = ranks
-        state, done, self.rows = restore(run, init, reporter, device)
+        state, done, self.rows = restore(run, init, reporter)
         self.state, self.done = ranks.share(state, done)
+        self.first = self.done + 1  # epoch of this call
 
     @abstractmethod
     def broken(self, metrics: M, new: S, before: S) -> str | None:
@@ -129,15 +124,14 @@ class RunWork(Work[S, M]):
     def summary(self, row: Row) -> str:
         """Return a row in a few words."""
 
-    def train(self, track: Sequence[str] = ()) -> float:
-        """Train to the last epoch; return the seconds of compiling."""
+    def train(self, track: Sequence[str] = ()) -> None:
+        """Train to the last epoch."""
         self.sinks = Sinks(track, self.run, self.label, self.done, self.reporter)
         with signals(self.reporter) as stop, closing(self.sinks):
-            self.state, seconds = run_epochs(self, self.state, self.done, self.reporter, stop)
+            self.state = run_epochs(self, self.state, self.done, self.reporter, stop)
             self.done = self.epochs
             if self.agree(bool(stop)):
-                raise self.stopped(self.epochs)
-        return seconds
+                raise self.stopped(self.epochs, stop)
 
     def agree(self, stopping: bool) -> bool:
         return self.ranks.agree(stopping)
@@ -145,7 +139,7 @@ class RunWork(Work[S, M]):
     def check(self, epoch: int, metrics: M, new: S, before: S) -> None:
         broken = self.broken(metrics, new, before)
         if broken:
-            kept = self.run.save_checkpoint(before, epoch - 1, self.rows)
+            kept = self.run.save_checkpoint(before, epoch - 1)
             raise UserError(
                 f"{broken} is not finite in epoch {epoch}: try a lower {self.learning_rate};"
                 f" the last good state is kept in {kept}"
@@ -153,6 +147,8 @@ class RunWork(Work[S, M]):
 
     def record(self, epoch: int, metrics: M, seconds: float) -> str:
         row = self.row(epoch, metrics, seconds)
+        if epoch == self.first:
+            row["compile"] = self.compile_seconds
         self.run.append_metrics(row)
         self.rows.append(row)
         self.sinks.write(epoch, flat(row, self.seeds))
@@ -161,7 +157,7 @@ class RunWork(Work[S, M]):
     def save(self, epoch: int, state: S, stopping: bool) -> None:
         if stopping or epoch == self.epochs or epoch % self.checkpoint_every == 0:
             self.state, self.done = state, epoch
-            self.run.save_checkpoint(state, epoch, self.rows)
+            self.run.save_checkpoint(state, epoch)
             if self.keep:
                 self.run.prune(epoch, self.keep)
 
@@ -180,7 +176,6 @@ def restore(
     run: Run,
     init: Callable[[], S],
     reporter: Reporter,
-    device: str | None = None,
 ) -> tuple[S, int, list[Row]]:
     """Return the state to train on from, the epoch it is of, and the metrics of the epochs before.
 
@@ -190,31 +185,21 @@ def restore(
     wanted = jax.eval_shape(init)
     for path in reversed(run.checkpoints().values()):
         try:
-            state, epoch, rows = load_checkpoint(path, wanted)
+            state, epoch = load_checkpoint(path, wanted)
         except Damaged as error:
             reporter.note(f"passing over a damaged checkpoint: {error}")
             continue
-        rows = _whole(run, epoch, rows, reporter)
+        rows = [*{row["epoch"]: row for row in run.read_metrics(epoch)}.values()]
+        if [row["epoch"] for row in rows] != [*range(1, epoch + 1)]:
+            raise UserError(
+                f"{run.metrics_path} lacks some of {epoch} epochs: restore it, or choose"
+                " another --out"
+            )
         run.write_metrics(rows)  # drops what came after the checkpoint: it is trained again
-        here = device or devices.describe()
-        began = run.read_saved().get("device", here) if run.exists else here
-        if began != here:  # sums may be added up in another order
-            what = f"this began on {began} and goes on with {here}: equal but for rounding"
-            reporter.note(f"{run.path}: {what}")
         return state, epoch, rows
     if run.metrics_path.exists():
         run.write_metrics([])
     return init(), 0, []
-
-
-def _whole(run: Run, epoch: int, carried: list[Row], reporter: Reporter) -> list[Row]:
-    """Put the metrics that a checkpoint does not carry before those that it does, from the file."""
-    first = carried[0]["epoch"] if carried else epoch + 1
-    filed = {row["epoch"]: row for row in run.read_metrics(first - 1)} if first > 1 else {}
-    rows = [*(filed[each] for each in sorted(filed)), *carried]
-    if len(rows) != epoch:
-        reporter.note(f"{run.metrics_path} has {len(rows)} of {epoch} epochs: curves have gaps")
-    return rows
 
 
 @contextmanager

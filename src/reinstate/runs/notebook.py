@@ -3,9 +3,11 @@
 import reinstate
 from reinstate.tasks.bandits import BarcodeBandits
 
-trained = reinstate.train(BarcodeBandits(), "epl2rl", seeds=2, epochs=60)
+trained = reinstate.train("barcode-bandits", "epl2rl", seeds=2, epochs=60)
+trained = reinstate.train(BarcodeBandits(num_arms=5), "epl2rl", seeds=2, epochs=60)
 trained.rewards                      # (epochs, seeds), while learning
 trained.evaluate()["reward"]         # frozen weights, fresh tasks
+trained.steps()                      # a table of every step
 trained.save("runs/mine")
 reinstate.load("runs/mine").figure()
 reinstate.load("results/barcode-bandits").checks
@@ -22,16 +24,16 @@ import jax
 import numpy as np
 
 from reinstate.agent import AGENTS, AgentKind, Network
-from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores
+from reinstate.analysis.results import CheckRow, Results, Scores
 from reinstate.analysis.verdicts import count_verdicts, in_words
 from reinstate.errors import UserError
 from reinstate.evaluation import Condition, Record
 from reinstate.figures import mpl
 from reinstate.figures.learning import training_curves
-from reinstate.files import write_document
 from reinstate.learner import A2C, TrainState
 from reinstate.memory import Memory
 from reinstate.runs import size
+from reinstate.runs.card import save_scores, write_card
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import Experiment, experiment_of, find_experiment, plain_experiment
@@ -48,10 +50,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 T = TypeVar("T")
+Table = Any  # a pandas DataFrame or, without pandas, a dict of its columns
 
 
 def train(
-    world: World,
+    world: World | str,
     agent: AgentKind = "epl2rl",
     *,
     seeds: int = 1,
@@ -65,7 +68,7 @@ def train(
     track: Sequence[str] = (),
     quiet: bool = False,
 ) -> "TrainedAgent":
-    """Train an agent in a world: one of ours by name, or any way to make one.
+    """Train an agent, by its name or any way to make one, in a world or an experiment by its name.
 
     What is not given comes from the preset of the world's experiment. With `out` the run is kept
     on disk from the start, and a call that was interrupted is continued by the same call; without,
@@ -73,7 +76,13 @@ def train(
     """
     if track and out is None:
         raise UserError("track needs out: sinks write to the folder of a run, or name it")
-    experiment = experiment_of(type(world)) or plain_experiment(type(world).__name__, world)
+    if isinstance(world, str):
+        experiment = find_experiment(world)
+        world = experiment.preset(preset).task
+    elif isinstance(world, World):
+        experiment = experiment_of(type(world)) or plain_experiment(type(world).__name__, world)
+    else:
+        raise UserError(f"train needs a world or the name of an experiment, not {world!r}")
     settings = replace(experiment.preset(preset), task=world, seeds=seeds)
     settings = _changed(settings, network=network, memory=memory, learner=learner)
     settings = replace(settings, learner=_changed(settings.learner, epochs=epochs, lanes=lanes))
@@ -153,15 +162,51 @@ class TrainedAgent:
         document: Any = {"agents": {label_of(self.agent): agent}, "reference_lines": {}}
         return mpl.draw(training_curves(document), self.experiment.title)
 
-    def save(self, path: str | Path) -> None:
-        """Write a run that `reinstate.load`, `reinstate evaluate` and `report` can read."""
+    def steps(self) -> Table:
+        """Return an evaluation, a row for each step that was played.
+
+        What was done and what it was worth; what the agent reports, such as its gates, means over
+        units; and the episode whose state came back, with the distance of its key: `retrieved` is
+        −1 and `distance` infinite where there was none.
+        """
+        record = self.record()
+        shape = np.shape(record.action)
+        seed, epoch, episode, step = np.indices(shape)
+        names = "action", "reward", "expected_reward", "best_expected_reward"
+        columns = {
+            "seed": np.asarray(self.settings.seed_range)[seed],
+            **{"epoch": epoch, "episode": episode, "step": step},
+            "context": np.broadcast_to(record.context_id[..., None], shape),
+            "exposure": np.broadcast_to(record.exposure[..., None], shape),
+            **{name: getattr(record, name) for name in names},
+            **record.report,
+            **{"retrieved": record.retrieved, "distance": record.distance},
+        }
+        played = np.ones(shape, bool) if record.played is None else np.asarray(record.played)
+        table = {name: np.asarray(values)[played] for name, values in columns.items()}
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            return table
+        return DataFrame(table)
+
+    def save(self, path: str | Path, weights_only: bool = False) -> None:
+        """Write a run that `reinstate.load`, `reinstate evaluate` and `report` can read.
+
+        With `weights_only` that is what others need: settings, weights and a card that says what
+        they earn, without the state of training, its metrics and the evaluation.
+        """
         run = _start_run(self.experiment, self.agent, self.settings, Path(path), resume=False)
+        if weights_only:
+            run.save_weights(self.state.params, int(np.ravel(self.state.epoch)[0]))
+            write_card(run, self.evaluate())
+            return
         if self.metrics:
             run.write_metrics(self.metrics)
-            run.save_checkpoint(self.state, self.metrics[-1]["epoch"], self.metrics)
+            run.save_checkpoint(self.state, self.metrics[-1]["epoch"])
         else:
             run.save_weights(self.state.params, int(self.state.epoch))
-        write_document(run.evaluation_path, {**self.evaluate()})
+        save_scores(run, self.evaluate())
 
 
 @dataclass(frozen=True)
@@ -172,7 +217,8 @@ class RecordedResults:
     path: Path
 
     def __repr__(self) -> str:
-        rewards = [f"{n} {a['reward']['mean']:.3g}" for n, a in self.agents.items()]
+        agents = self.document["agents"].items()
+        rewards = [f"{name} {agent['reward']['mean']:.3g}" for name, agent in agents]
         return (
             f"RecordedResults({self.document['experiment']}, {self.document['preset']} preset:"
             f" {', '.join(rewards)}; {in_words(count_verdicts(self.checks))})"
@@ -189,18 +235,14 @@ class RecordedResults:
         return recorded_settings(self.experiment.world, self.document["settings"])
 
     @property
-    def agents(self) -> dict[str, AgentResults]:
-        """The scores of each agent, by name."""
-        return self.document["agents"]
-
-    @property
     def checks(self) -> list[CheckRow]:
         """The paper's statements, tested."""
         return self.document["checks"]
 
     def rewards(self) -> dict[str, np.ndarray]:
         """Return every agent's reward per episode, frozen weights, (seeds,)."""
-        return {name: np.array(a["reward"]["per_seed"]) for name, a in self.agents.items()}
+        agents = self.document["agents"].items()
+        return {name: np.array(agent["reward"]["per_seed"]) for name, agent in agents}
 
     def figure(self, name: str = "training-curves") -> "Figure":
         """Draw one of the experiment's figures, by the name of its file."""

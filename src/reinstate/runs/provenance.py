@@ -6,14 +6,14 @@ import subprocess
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import jax
 
 from reinstate.analysis.results import Provenance
 
-FILE = Path(__file__).resolve()
-SOURCE = FILE.parents[3]  # where the package lies in src/reinstate
-PATIENCE = 10.0  # seconds for git
+SOURCE = Path(__file__).resolve().parents[3]  # where the package lies in src/reinstate
+DESCRIBE = ["describe", "--always", "--exclude=*", "--abbrev=40", "--dirty=+changes"]
 
 
 def provenance() -> Provenance:
@@ -41,22 +41,15 @@ def repeatable(command: str) -> str:
 def commit() -> str | None:
     """Find the commit of the source tree this runs from, marked if files have changed since.
 
-    Where the source came without its history, REINSTATE_COMMIT can say it. A copy that is installed
-    inside somebody else's repository is not of that commit.
+    Where the source came without its history, REINSTATE_COMMIT can say it.
     """
-    if not (SOURCE / ".git").exists() or _git("ls-files", "--error-unmatch", str(FILE)) is None:
-        return os.environ.get("REINSTATE_COMMIT")
-    head, changed = _git("rev-parse", "HEAD"), _git("diff", "--quiet", "HEAD") is None
-    return f"{head}+changes" if head and changed else head
-
-
-def _git(*words: str) -> str | None:
-    """Ask git about the source tree; None where it fails, or says no."""
+    told = os.environ.get("REINSTATE_COMMIT")
+    if not (SOURCE / ".git").exists():
+        return told
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    asked: Any = {"cwd": SOURCE, "env": own, "capture_output": True, "text": True, "timeout": 10}
     try:
-        done = subprocess.run(
-            ["git", *words], cwd=SOURCE, env=own, capture_output=True, text=True, timeout=PATIENCE
-        )
+        done = subprocess.run(["git", *DESCRIBE], **asked)
     except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
+        return told
+    return done.stdout.strip() or told

@@ -5,14 +5,17 @@ JAX's coordination service, which process 0 offers: it waits longer than a colle
 one process compiles or writes a checkpoint. When one is gone, JAX's own time-outs end the others.
 """
 
+import hashlib
 import json
 import os
+import re
+import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
@@ -21,7 +24,6 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from reinstate.errors import UserError, one_line, out_of_memory
 from reinstate.runs.checkpoints import raw, typed
-from reinstate.settings import differences
 
 PATIENCE = 1800  # seconds that one process may compile, or write a checkpoint, longer than another
 AGAIN = "what was saved is not lost: start all processes again with --resume"
@@ -46,27 +48,17 @@ class Alone:
         return stopping
 
 
-class Address(NamedTuple):
-    """Where processes meet; JAX finds out what is None."""
-
-    coordinator: str | None = None  # host:port of process 0
-    process: int | None = None
-    processes: int | None = None
-
-
-def read_address(text: str) -> Address:
-    """Read `auto`, or HOST:PORT of process 0, the number of this one, and how many there are."""
+def read_address(text: str) -> tuple[str, int, int] | None:
+    """Read HOST:PORT of process 0, how many there are, and the number of this one; or `auto`."""
     if text == AUTO:
-        return Address()
-    parts = text.split(",")
-    host, _, port = parts[0].rpartition(":")
-    numbers = [int(each) for each in (port, *parts[1:]) if each.isdecimal() and len(each) < 6]
-    if len(parts) != 3 or len(numbers) != 3 or not (host and numbers[1] < numbers[2]):
+        return None
+    found = re.fullmatch(r"(.+:\d{1,5}),(\d{1,5}),(\d{1,5})", text)
+    if not found or int(found[2]) >= int(found[3]):
         raise UserError(
             "--distributed takes `auto`, or HOST:PORT of process 0, the number of this process and"
             f" how many there are, as in 10.0.0.1:1234,0,2, not {text!r}"
         )
-    return Address(parts[0], *numbers[1:])
+    return found[1], int(found[3]), int(found[2])
 
 
 @contextmanager
@@ -78,24 +70,25 @@ def joined(where: str | None, about: Callable[[], Mapping[str, Any]]) -> Iterato
     if where is None:
         yield Alone()
         return
-    _connect(read_address(where))
+    _connect(where)
     ranks = Ranks()
     try:
         ranks.compare(about())
         yield ranks
     except KeyboardInterrupt as stop:
+        status = 128 + getattr(stop, "number", signal.SIGINT)
         if not str(stop):  # a second signal, which no other process knows of
-            ranks.leave("interrupted", 130)
+            ranks.leave("interrupted", status)
         jax.distributed.shutdown()
         if ranks.first:
             raise
-        raise SystemExit(130) from None
+        raise SystemExit(status) from None
     except jax.errors.JaxRuntimeError as error:
         ranks.leave(out_of_memory(error) or f"lost contact with another process; {AGAIN}")
-    except (UserError, OSError) as error:
+    except Exception as error:
+        if not isinstance(error, UserError | OSError):  # a mistake of ours
+            traceback.print_exc()
         ranks.leave(error)
-    except Exception:
-        ranks.leave(traceback.format_exc(), 1)
     jax.distributed.shutdown()
 
 
@@ -108,28 +101,23 @@ class Ranks(Alone):
 
     def compare(self, about: Mapping[str, Any]) -> None:
         """Refuse to work with processes that are asked for something else."""
-        client = _client()
-        client.key_value_set(f"about/{jax.process_index()}", json.dumps(about))
-        names = [f"about/{number}" for number in range(jax.process_count())]
-        ours, *others = [
-            json.loads(client.blocking_key_value_get(name, PATIENCE * 1000)) for name in names
-        ]
-        _meet("compared")
-        for number, theirs in enumerate(others, 1):
-            if changed := differences(ours, theirs):
-                raise UserError(
-                    f"process {number} differs from process 0 ({'; '.join(changed)}): give all"
-                    " processes the same program and the same options"
-                )
+        told = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).digest()
+        everywhere = multihost_utils.process_allgather(np.frombuffer(told, np.uint8))
+        if np.ptp(everywhere, axis=0).any():
+            raise UserError("processes differ: give all the same program and the same options")
 
     def share(self, state: Any, done: int) -> tuple[Any, int]:
-        leaves, tree = jax.tree.flatten((state, np.array(done)))
-        arrays = [np.asarray(raw(leaf)) for leaf in leaves]
         _meet("restored")
-        # As bytes: a sum, which this is made of, would turn −0.0 into 0.0.
-        sent = [_sent(array, self.first) for array in arrays]
-        filled = [typed(array, leaf) for array, leaf in zip(sent, leaves, strict=True)]
-        state, done = jax.tree.unflatten(tree, filled)
+
+        def sent(leaf: Any) -> Any:
+            """Return the first process's array, on all."""
+            array = np.asarray(raw(leaf))
+            # As bytes: a sum, which this is made of, would turn −0.0 into 0.0.
+            plain = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            found = np.asarray(multihost_utils.broadcast_one_to_all(plain, is_source=self.first))
+            return typed(np.ascontiguousarray(found).view(array.dtype).reshape(array.shape), leaf)
+
+        state, done = jax.tree.map(sent, (state, np.array(done)))
         return state, int(done)
 
     def program(self, compiled: Callable[..., Any], mesh: Mesh) -> Callable[[Any], Any]:
@@ -151,14 +139,13 @@ class Ranks(Alone):
 
     def leave(self, message: object, status: int = 2) -> NoReturn:
         """End without waiting for the others, as JAX would: they notice that this one is gone."""
-        text = message if status == 1 else f"reinstate: {one_line(message)}"
-        print(text, file=sys.stderr, flush=True)
+        print(f"reinstate: {one_line(message)}", file=sys.stderr, flush=True)
         if self.first:  # others may be about to say the same, and end once the service is gone
             time.sleep(1)
         os._exit(status)
 
 
-def _connect(address: Address) -> None:
+def _connect(where: str) -> None:
     # Gloo prints to standard output, which is for results.
     sys.stdout.flush()
     sys.stdout = os.fdopen(os.dup(1), "w")
@@ -167,35 +154,20 @@ def _connect(address: Address) -> None:
     with suppress(AttributeError):  # it would take SIGTERM for itself
         jax.config.update("jax_enable_preemption_service", False)
     try:
-        jax.distributed.initialize(
-            address.coordinator,
-            address.processes,
-            address.process,
-            cluster_detection_method="deactivate" if address.coordinator else None,
-        )
+        if address := read_address(where):
+            jax.distributed.initialize(*address, cluster_detection_method="deactivate")
+        else:
+            jax.distributed.initialize()
     except (ValueError, TypeError, RuntimeError) as error:
-        raise UserError(
-            f"--distributed: {one_line(str(error).partition(chr(10))[0])}; outside Slurm, Open MPI"
-            " and Kubernetes give HOST:PORT,PROCESS,PROCESSES, and start all processes"
-        ) from None
-
-
-def _client() -> Any:
-    """Return JAX's client of its coordination service, for which there is no public name."""
-    from jax._src import distributed
-
-    return distributed.global_state.client
+        raise UserError(f"--distributed {where}: {one_line(error)}") from None
 
 
 def _meet(name: str) -> None:
-    _client().wait_at_barrier(f"reinstate/{name}", PATIENCE * 1000)
+    """Wait for the others at JAX's coordination service, for which there is no public name."""
+    from jax._src import distributed
 
-
-def _sent(array: np.ndarray, first: bool) -> np.ndarray:
-    """Return the first process's array, on all."""
-    plain = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    found = np.asarray(multihost_utils.broadcast_one_to_all(plain, is_source=first))
-    return np.ascontiguousarray(found).view(array.dtype).reshape(array.shape)
+    client: Any = distributed.global_state.client
+    client.wait_at_barrier(f"reinstate/{name}", PATIENCE * 1000)
 
 
 def _placed(tree: Any, place: NamedSharding) -> Any:

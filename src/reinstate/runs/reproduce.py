@@ -3,34 +3,37 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from reinstate import devices
 from reinstate.analysis.exposures import exposure_scores
-from reinstate.analysis.results import (
-    AgentResults,
-    Curve,
-    Results,
-    Scores,
-)
+from reinstate.analysis.results import AgentResults, Curve, Results, Scores
 from reinstate.analysis.verdicts import over_seeds
 from reinstate.devices import Spread
 from reinstate.errors import UserError
 from reinstate.figures import mpl
 from reinstate.files import require_empty, write_document
 from reinstate.learner import Rates
+from reinstate.runs.card import save_scores
 from reinstate.runs.conclusions import conclude, if_solvable, optimum_of, read_results
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import Experiment
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance, today
-from reinstate.runs.run import Run, config_of, require_same, require_same_run, start_run
-from reinstate.runs.training import Trained, compile_epoch, train
+from reinstate.runs.run import (
+    Run,
+    config_of,
+    nothing_left,
+    require_same,
+    require_same_run,
+    start_run,
+)
+from reinstate.runs.training import Trained, compile_epoch, seconds_of, train
 from reinstate.settings import Settings, completed, to_dict
 
 T = TypeVar("T")
@@ -54,8 +57,8 @@ def reproduce(
     """Train and evaluate every agent; leave results.json and figures in `out`.
 
     `tuned` has rates of agents, in place of the settings' own. `how` are the options of `train`,
-    such as `checkpoint_every`. `seconds` are this call's: what an interrupted one spent before it
-    does not count. Whoever calls holds the folder (`reinstate.files.locked`).
+    such as `checkpoint_every`. `seconds` count what interrupted calls compiled and trained, too.
+    Whoever calls holds the folder (`reinstate.files.locked`).
     """
     began = time.monotonic()
     # Whatever can be refused is refused before anything is written.
@@ -68,7 +71,9 @@ def reproduce(
     if earlier and list(earlier["agents"]) == list(runs):
         reporter.note(f"{out} already holds these results")
         return earlier
-    numbers = _measure(experiment, runs, own, settings, reporter, how)
+    before = [row for run in runs.values() for row in run.read_metrics(run.last_epoch)]
+    with nothing_left(*runs.values()):
+        numbers = _measure(experiment, runs, own, settings, reporter, how)
     measured: Any = {
         "rules": 1,
         "experiment": experiment.name,
@@ -79,7 +84,10 @@ def reproduce(
         "device": spread.describe(settings.seeds, settings.learner.lanes),
         "settings": to_dict(settings),
         **numbers,
-        "seconds": {"total": time.monotonic() - began, **numbers["seconds"]},
+        "seconds": {
+            "total": time.monotonic() - began + sum(seconds_of(before).values()),
+            **numbers["seconds"],
+        },
     }
     document = conclude(experiment, measured)
     draw(experiment, document, out)
@@ -99,13 +107,13 @@ def _measure(
     seconds = {"compile": 0.0, "train": 0.0, "evaluate": 0.0}
     agents: dict[str, AgentResults] = {}
     evaluators = {agent: Evaluator(experiment, agent, own[agent]) for agent in runs}
-    with Ahead(runs, evaluators, own, how.get("spread", devices.SPREAD)) as ahead:
+    with closing(Ahead(runs, evaluators, own, how.get("spread", devices.SPREAD))) as ahead:
         others = ahead.compute(lambda: _others(experiment, settings))
         for number, (agent, run) in enumerate(runs.items(), 1):
             reporter.part(number, len(runs))
             trained = train(agent, own[agent], run, reporter, program=ahead.epoch_of(agent), **how)
-            seconds["compile"] += trained.compile_seconds
-            seconds["train"] += trained.train_seconds
+            for kind, spent in seconds_of(trained.metrics).items():
+                seconds[kind] += spent
             ahead.wait_for_evaluator(agent)
             agents[agent], spent = _evaluate(evaluators[agent], agent, run, trained, reporter)
             seconds["evaluate"] += spent
@@ -133,7 +141,7 @@ def _evaluate(
     began, settings = time.monotonic(), evaluator.settings
     with reporter.working(f"{agent}: evaluating with frozen weights"):
         scores = evaluator.evaluate_run(run, trained.state)
-    write_document(run.evaluation_path, {**scores})
+    save_scores(run, scores)
     reward = f"{scores['reward']['mean']:{evaluator.experiment.number}}"
     reporter.note(f"{agent}: {reward} reward per episode, frozen weights")
     found: AgentResults = {
@@ -167,13 +175,13 @@ def curve_of(metrics: list[dict[str, Any]], episodes_per_epoch: int) -> Curve:
 
 def _others(experiment: Experiment, settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what agents are held against: the optimum, and other players."""
+
+    def baselines() -> dict[str, Scores]:
+        records = experiment.baselines(settings)
+        return {name: exposure_scores(record) for name, record in records.items()}
+
     optimum = if_solvable(lambda: optimum_of(experiment, settings.task))
-    return optimum, if_solvable(lambda: _baselines(experiment, settings))
-
-
-def _baselines(experiment: Experiment, settings: Settings) -> dict[str, Scores]:
-    records = experiment.baselines(settings)
-    return {name: exposure_scores(record) for name, record in records.items()}
+    return optimum, if_solvable(baselines)
 
 
 DIGITS = 6  # significant ones: seeds differ in the third
@@ -219,7 +227,7 @@ def earlier_results(
 
 
 class Ahead:
-    """What is needed next, made in a second thread while agents train; a context manager.
+    """What is needed next, made in a second thread while agents train.
 
     A compiler keeps one core busy and agents leave one idle while they are compiled: together they
     use both. The first agent is to be trained at once, so that its program is left to `train`.
@@ -241,15 +249,7 @@ class Ahead:
                 self._epochs[name] = self._pool.submit(compile_epoch, name, settings[name], spread)
             self._prepared[name] = self._pool.submit(evaluators[name].prepare)
 
-    def __enter__(self) -> "Ahead":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         # What is being compiled ends by itself: nobody who stops should wait for it to be told so.
         self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -267,4 +267,4 @@ class Ahead:
 
 
 def _trained(run: Run, settings: Settings) -> bool:
-    return max(run.checkpoints(), default=0) >= settings.learner.epochs
+    return run.last_epoch >= settings.learner.epochs

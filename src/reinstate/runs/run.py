@@ -6,13 +6,17 @@ RUN/checkpoints/epoch-00010.safetensors  all that training carries, exactly; the
 RUN/milestones/epoch-00010.safetensors   the weights at epochs that the experiment evaluates too
 RUN/weights.safetensors                the trained weights alone, where checkpoints were left out
 RUN/evaluation.json                    frozen weights, evaluated
+RUN/README.md                          a card of all this, for people and for model hubs
 """
 
 import io
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+import shutil
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,6 +51,7 @@ class Run:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.is_new = False  # whether this call has created it
 
     @property
     def exists(self) -> bool:
@@ -75,7 +80,9 @@ class Run:
         if not self.exists:
             require_empty(self.path, "it holds no run; choose another --out")
             made = {"date": today(), "device": device or devices.describe(), **provenance()}
+            made["id"] = uuid.uuid4().hex[:12]  # by which services know the run
             write_document(self.path / "config.json", {"format": FORMAT, "config": config, **made})
+            self.is_new = True
         elif not resume:
             raise UserError(
                 f"{self.path} already holds a run: add --resume to continue it,"
@@ -118,17 +125,22 @@ class Run:
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         write_atomically(self.metrics_path, lines.encode())
 
-    def save_checkpoint(self, state: Any, epoch: int, rows: Sequence[Row] = ()) -> Path:
-        """Save all that training carries after an epoch, with the metrics that led there."""
+    def save_checkpoint(self, state: Any, epoch: int) -> Path:
+        """Save all that training carries after an epoch; the metrics that led there are safe."""
         if self.metrics_path.exists():
             flush(self.metrics_path)
         path = self.path / "checkpoints" / _name(epoch)
-        write_checkpoint(path, state, epoch, rows)
+        write_checkpoint(path, state, epoch)
         return path
 
     def checkpoints(self) -> dict[int, Path]:
         """Epoch → file, in order."""
         return _epochs(self.path / "checkpoints")
+
+    @property
+    def last_epoch(self) -> int:
+        """The epoch of the last checkpoint; 0 without one."""
+        return max(self.checkpoints(), default=0)
 
     def last_checkpoint(self) -> Path | None:
         return next(reversed(self.checkpoints().values()), None)
@@ -158,6 +170,18 @@ class Run:
         write_weights(self.weights_path, params, epoch, dtype)
 
 
+@contextmanager
+def nothing_left(*runs: Run) -> Iterator[None]:
+    """Where work is refused, remove the runs that this call created and that hold no epoch."""
+    try:
+        yield
+    except UserError:
+        for run in runs:
+            if run.is_new and not (run.checkpoints() or run.metrics_path.exists()):
+                shutil.rmtree(run.path, ignore_errors=True)
+        raise
+
+
 def _name(epoch: int) -> str:
     return f"epoch-{epoch:05d}.safetensors"
 
@@ -183,12 +207,17 @@ def start_run(
     out: Path,
     resume: bool,
     spread: devices.Spread = devices.SPREAD,
+    **origin: Any,
 ) -> Run:
-    """Create the run of one agent on disk, or make sure that it can be continued."""
+    """Create the run of one agent on disk, or make sure that it can be continued.
+
+    `origin` says where it began, if not with fresh weights.
+    """
     settings.make_learner(agent)  # refuses what cannot work before anything is written
     device = spread.describe(settings.seeds, settings.learner.lanes)
     run = Run(out)
-    run.create(config_of(experiment, agent, settings), resume, device, partial(_known, experiment))
+    config = config_of(experiment, agent, settings) | origin
+    run.create(config, resume, device, partial(_known, experiment))
     return run
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from reinstate import devices
 from reinstate.analysis.results import Provenance
-from reinstate.errors import UserError, require_positive
+from reinstate.errors import Stopped, UserError, require_positive
 from reinstate.figures import mpl
 from reinstate.figures.chart import Chart, Marker, Series
 from reinstate.figures.style import BLACK, GREY, label, palette
@@ -34,20 +34,19 @@ from reinstate.runs.candidates import (
     rates_of,
 )
 from reinstate.runs.experiment import Experiment
-from reinstate.runs.loop import Stopped, signals
+from reinstate.runs.loop import signals
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.run import require_same
 from reinstate.settings import Settings, require_seed, to_dict
 
 OURS = "hold a search of this program", "choose another --out or file"
-PANELS = {  # hyper-parameter → whether it lies on a logarithmic axis, or is a choice of a few
+PANELS = {  # hyper-parameter → whether it lies on a logarithmic axis
     "learning_rate": True,
     "entropy_cost": True,
     "discount": False,
     "value_cost": False,
 }
-WIDTH = 0.5  # of the strip over which the points of one choice are spread
 
 
 class Score(TypedDict):
@@ -90,11 +89,10 @@ def agents_of(trials: Sequence[Trial]) -> list[str]:
 def ranked(trials: Sequence[Trial], agent: str) -> list[Trial]:
     """Sort the trials that an agent has done, the best first, failed ones last."""
     done = [trial for trial in trials if agent in trial["agents"]]  # of equals, the first drawn
-    return sorted(done, key=lambda trial: _worth(trial["agents"][agent]), reverse=True)
-
-
-def _worth(score: Score) -> float:
-    return -math.inf if score["reward"] is None else score["reward"]
+    rewards = {trial["number"]: trial["agents"][agent]["reward"] for trial in done}
+    return sorted(
+        done, key=lambda t: -math.inf if (r := rewards[t["number"]]) is None else r, reverse=True
+    )
 
 
 def best_for(trials: Sequence[Trial], agent: str) -> Trial | None:
@@ -207,7 +205,7 @@ def search(asked: Asked, out: Path, reporter: Reporter, *, command: str) -> Sear
                     write_document(out / "search.json", document)
                     if stop:
                         where = f"stopped after round {number + 1} of {agent}"
-                        raise Stopped(f"{where}: the same command continues")
+                        raise Stopped(f"{where}: the same command continues", stop[0])
         mpl.save(search_panels(document), out / "search", f"{asked.experiment.title}, search")
         return document
 
@@ -220,10 +218,6 @@ def _begun(asked: Asked, out: Path) -> SearchDocument:
         return cast(SearchDocument, {**wanted, "seconds": {}, "trials": []})
     found = _read(path)
     require_same(out, {name: cast(Any, found)[name] for name in wanted}, wanted)
-    rounds = math.ceil(len(found["trials"]) / asked.search.trials)
-    drawn = [trial for number in range(rounds) for trial in asked.new_trials(number)]
-    if [{**trial, "agents": {}} for trial in found["trials"]] != drawn:
-        raise UserError(f"{path} was altered: it has other trials; choose another --out")
     return found
 
 
@@ -264,26 +258,14 @@ def search_panels(document: SearchDocument) -> list[Chart]:
 
 def _panel(document: SearchDocument, name: str, logarithmic: bool) -> Chart:
     trials, agents = document["trials"], agents_of(document["trials"])
-    choices = [] if logarithmic else sorted({trial["setting"][name] for trial in trials})
     best = best_for(trials, document["agent"])
-
-    def place(trial: Trial) -> float:
-        """Choices stand at equal distances; the points of each lie beside each other."""
-        value = trial["setting"][name]
-        aside = WIDTH * (trial["number"] / max(len(trials) - 1, 1) - 0.5)
-        return value if logarithmic else choices.index(value) + aside
 
     def points(
         text: str, colour: str, of: Sequence[Trial | None], agents: Sequence[str], marker: Marker
     ) -> Series:
         """Gather these agents' rewards in these trials; crosses are the trials that failed."""
-        found = [
-            (place(t), t["agents"][a]["reward"])
-            for a in agents
-            for t in of
-            if t and a in t["agents"]
-        ]
-        known = [(x, y) for x, y in found if (y is None) == (marker == "cross")]
+        done = [(t, t["agents"][a]["reward"]) for a in agents for t in of if t and a in t["agents"]]
+        known = [(t["setting"][name], y) for t, y in done if (y is None) == (marker == "cross")]
         return Series(text, colour, [x for x, _ in known], [y for _, y in known], marker=marker)
 
     series = [
@@ -295,8 +277,6 @@ def _panel(document: SearchDocument, name: str, logarithmic: bool) -> Chart:
         points("preset", BLACK, trials[:1], agents, "diamond"),
         points("failed", GREY, trials, agents, "cross"),
     ]
-    looks: Any = {"categories": [f"{choice:g}" for choice in choices], "log_x": logarithmic}
     shown = [each for each in series if each.x]
-    return Chart(
-        "Search", name.replace("_", " "), "reward per episode", shown, scatter=True, **looks
-    )
+    words = ("Search", name.replace("_", " "), "reward per episode")
+    return Chart(*words, shown, scatter=True, log_x=logarithmic)

@@ -8,14 +8,12 @@ Third parties register a sink as `reinstate.register("sink", NAME, SINK)`, where
 the classes here are.
 """
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
 from reinstate.errors import UserError
-from reinstate.files import read_json, write_json
 from reinstate.registry import Registry
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run
@@ -57,7 +55,7 @@ class TensorBoard:
 
 
 class WandB:
-    """A run of Weights & Biases, whose id RUN/wandb-id.json keeps for resuming.
+    """A run of Weights & Biases, with the id that RUN/config.json has.
 
     Rows carry their epoch as step: W&B ignores epochs that it has already.
     """
@@ -67,12 +65,9 @@ class WandB:
     def __init__(self, folder: Path, label: str, config: Mapping[str, Any], done: int) -> None:
         import wandb
 
-        path = folder / "wandb-id.json"
-        if not path.exists():
-            write_json(path, {"id": uuid.uuid4().hex[:12]})
         self.run = wandb.init(
             project="reinstate",
-            id=read_json(path)["id"],
+            id=Run(folder).read_saved()["id"],
             name=label,
             dir=str(folder),
             config=dict(config),

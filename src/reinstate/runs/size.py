@@ -6,6 +6,8 @@ process without a word.
 
 import math
 import os
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,19 @@ import jax
 import jax.numpy as jnp
 
 from reinstate.agent import AgentKind
-from reinstate.errors import LARGEST_COUNT, UserError
-from reinstate.rollout import start_epoch
+from reinstate.errors import UserError
+from reinstate.learner import Learner
+from reinstate.rollout import EpochState, start_epoch
 from reinstate.settings import Settings
 
 PROGRAM = 400_000_000  # bytes of Python, JAX and its compiler
 CONTAINER = Path("/sys/fs/cgroup/memory.max")  # what a container may take, on Linux
 KEPT = 80  # bytes of a step that are kept to differentiate it, for each unit of the network
 RECORDED = 100  # bytes of a step of an evaluation
+LOWER = (
+    "seeds, --trials, learner.lanes, evaluation.epochs, network.hidden-size, memory.capacity or"
+    " the task's size"
+)
 
 
 def require_room(
@@ -36,31 +43,34 @@ def require_room(
     `candidates` is how many sets of rates are trained side by side; `trained` and `evaluated` say
     what is to be done with them. Nothing is computed and nothing is written.
     """
-    _require_counts(settings)
     task, how, learner = settings.task, settings.learner, settings.make_learner(agent)
     state = jax.eval_shape(learner.init, jax.ShapeDtypeStruct((), jnp.int32))
-    start = jax.eval_shape(
-        lambda params: start_epoch(learner.world, learner.agent(params), learner.memory),
-        state.params,
-    )
+    try:
+        start = jax.eval_shape(partial(_start_and_read, learner), state.params)
+    except AttributeError as error:  # of somebody's memory, or of somebody's agent
+        kind = type(learner.memory).__name__
+        raise UserError(
+            f"this agent cannot read the memory {kind} ({error}): choose another --agent or"
+            " --set memory-kind"
+        ) from None
     lane = bytes_of(start) + 2 * bytes_of(jax.eval_shape(task.sample_epoch, state.key))
     steps = how.episodes_per_update * task.episode_length
-    training = 3 * bytes_of(state) + how.lanes * (
-        lane + KEPT * settings.network.hidden_size * steps
-    )
+    kept = how.lanes * (lane + KEPT * settings.network.hidden_size * steps)
     record = RECORDED * task.episodes_per_epoch * task.episode_length
-    if trained:
-        lower = "learner.lanes" if candidates == 1 else "--trials, learner.lanes"
-        require_fits(settings.seeds * candidates * training, f"seeds, {lower}, {SMALLER}")
-    if evaluated:
-        judging = settings.seeds * settings.evaluation.epochs * (lane + record)
-        require_fits(judging, f"seeds, evaluation.epochs, {SMALLER}")
+    require_fits(settings.seeds * candidates * (3 * bytes_of(state) + kept) * trained)
+    require_fits(settings.seeds * settings.evaluation.epochs * (lane + record) * evaluated)
 
 
-SMALLER = "network.hidden-size, memory.capacity or the task's size"
+def _start_and_read(learner: Learner, params: Any) -> EpochState:
+    """Start an epoch, and read its empty memory as the agent will."""
+    player, world = learner.agent(params), learner.world
+    start = start_epoch(world, player, learner.memory)
+    if player.remembers:
+        player.read(learner.memory, start.memory, jnp.zeros(world.context_size), start.player)
+    return start
 
 
-def require_fits(need: float, lower: str) -> None:
+def require_fits(need: float, lower: str = LOWER) -> None:
     """Refuse what takes more bytes than there are, and say what to lower."""
     there = memory_there_is()
     if need + PROGRAM > there:
@@ -73,17 +83,14 @@ def require_fits(need: float, lower: str) -> None:
 def memory_there_is() -> float:
     """Return the bytes of all accelerators; without one, those of the host."""
     devices = jax.local_devices()
-    known = None if devices[0].platform == "cpu" else devices[0].memory_stats()
-    if known and known.get("bytes_limit"):
-        return float(known["bytes_limit"] * len(devices))
-    try:
-        host = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):  # not a POSIX system
-        return math.inf
-    try:
-        return min(host, int(CONTAINER.read_text(encoding="utf-8")))
-    except (OSError, ValueError):  # no limit, which is spelt "max"
-        return host
+    if devices[0].platform != "cpu" and (known := devices[0].memory_stats()):
+        return float(known.get("bytes_limit", math.inf) * len(devices))
+    limits = [math.inf]
+    with suppress(AttributeError, ValueError, OSError):  # not a POSIX system
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    with suppress(ValueError, OSError):  # no container, or no limit, which is spelt "max"
+        limits.append(int(CONTAINER.read_text(encoding="utf-8")))
+    return float(min(limits))
 
 
 def in_bytes(size: float) -> str:
@@ -92,27 +99,10 @@ def in_bytes(size: float) -> str:
         if size < 1000:
             return f"{size:.3g} {unit}"
         size /= 1000
-    return f"{size:,.0f} TB" if 100 <= size < 1e9 else f"{size:.3g} TB"
+    return f"{size:,.0f} TB" if size >= 100 else f"{size:.3g} TB"
 
 
 def bytes_of(tree: Any) -> int:
     """Add up the bytes of a tree of arrays, or of their shapes."""
     leaves = (leaf for leaf in jax.tree.leaves(tree) if hasattr(leaf, "dtype"))
     return sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in leaves)
-
-
-def _require_counts(settings: Settings) -> None:
-    """Refuse numbers that are counted in int32 and do not fit."""
-    task, learner = settings.task, settings.learner
-    episodes = task.episodes_per_epoch
-    for what, count in {
-        "updates of the weights": learner.epochs * -(-episodes // learner.episodes_per_update),
-        "writes of an epoch": 4 * episodes * task.writes_per_episode,
-        "actions": task.num_actions,
-        "steps per episode": task.episode_length,
-    }.items():
-        if count > LARGEST_COUNT:
-            raise UserError(
-                f"{count} {what} are more than can be counted: lower learner.epochs or the"
-                " task's size"
-            )

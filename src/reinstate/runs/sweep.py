@@ -2,14 +2,12 @@
 
     OUT/runs/NAME/         a run, as `reinstate train` and `evaluate` leave it
     OUT/logs/              what the runs said
-    OUT/sweep.csv, .parquet  one row per seed
+    OUT/sweep.csv          one row per seed
 
 The same call again goes on with what is not done. Calls at the same time share the runs: whoever
 holds a run's own lock does it.
 """
 
-import csv
-import io
 import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
@@ -17,13 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reinstate.analysis.results import Scores
-from reinstate.figures.numbers import at
-from reinstate.files import InUse, check, locked, read_json, write_atomically
-from reinstate.runs.engines import Begin, Engine, Started, run_path
+from reinstate.errors import Stopped
+from reinstate.figures.chart import at
+from reinstate.files import InUse, check, locked, read_json
+from reinstate.runs.choice_fits import write_csv
+from reinstate.runs.engines import Begin, Engine, Started
 from reinstate.runs.jobs import Asked, Job, plan
-from reinstate.runs.loop import Stopped, signals
+from reinstate.runs.loop import signals
 from reinstate.runs.progress import Reporter, duration
-from reinstate.runs.run import Run
 
 PAUSE = 0.1  # seconds between looks at the runs under way
 MEASURED = ("seed", "reward", "regret", "steps", "seconds")
@@ -46,21 +45,20 @@ def sweep(asked: Asked, engine: Engine, out: Path, reporter: Reporter) -> Swept:
     jobs = plan(asked)
     folder = out.absolute()  # a cluster's machine starts elsewhere
     handed = Handed(
-        [job for job in jobs if not is_done(job, folder)], engine, asked.retries, folder, reporter
+        [job for job in jobs if not job.is_done(folder)], engine, asked.retries, folder, reporter
     )
     if handed.total < len(jobs):
         reporter.note(f"{len(jobs) - handed.total} of {len(jobs)} runs were done before")
     handed.see_through()
-    rows = {job.name: rows_of(job, out) for job in jobs if is_done(job, out)}
+    rows = {job.name: rows_of(job, out) for job in jobs if job.is_done(out)}
     errors = {name: error for name, error in handed.errors.items() if name not in rows}
     complete = len(rows) + len(errors) == len(jobs)
-    files = write_table(table_of(jobs, rows, errors), out / "sweep") if complete else []
+    files = []
+    if complete:
+        table = table_of(jobs, rows, errors)
+        files.append(out / "sweep.csv")
+        write_csv(files[0], [*table[0]], [[*row.values()] for row in table])
     return Swept(jobs, rows, errors, files)
-
-
-def is_done(job: Job, folder: Path) -> bool:
-    """Whether a run was trained and evaluated."""
-    return Run(run_path(job, folder)).evaluation_path.exists()
 
 
 class Handed:
@@ -90,7 +88,7 @@ class Handed:
                 self._stop()
         if stop:
             so_far = f"{self.done} of {self.total} runs done"
-            raise Stopped(f"stopped with {so_far}: the same command continues")
+            raise Stopped(f"stopped with {so_far}: the same command continues", stop[0])
 
     def _fill(self, begin: Begin) -> None:
         while self.waiting and len(self.working) < self.engine.workers:
@@ -104,7 +102,7 @@ class Handed:
             if (error := started.ended()) is None:
                 continue
             del self.working[job.name]
-            if is_done(job, self.folder):
+            if job.is_done(self.folder):
                 self.done += 1
                 self.errors.pop(job.name, None)
                 pace = (time.monotonic() - self.began) / self.done
@@ -136,15 +134,15 @@ class Handed:
 def _is_free(job: Job, folder: Path) -> bool:
     """Whether a run is not done, and nobody is at it."""
     try:
-        with locked(run_path(job, folder)):
-            return not is_done(job, folder)
+        with locked(job.run(folder).path):
+            return not job.is_done(folder)
     except InUse:
         return False
 
 
 def rows_of(job: Job, out: Path) -> Rows:
     """Return one row per seed of a run that is done: what it earned, and what that took."""
-    run = Run(run_path(job, out))
+    run = job.run(out)
     scores = check(Scores, read_json(run.evaluation_path), run.evaluation_path)
     first, count = job.settings["first_seed"], job.settings["seeds"]
     rewards: Any = scores["reward"]["per_seed"]
@@ -186,38 +184,3 @@ def table_of(jobs: Sequence[Job], rows: Mapping[str, Rows], errors: Mapping[str,
             numbers = {name: row.get(name) for name in MEASURED}
             table.append({**known, **numbers, "error": errors.get(job.name)})
     return table
-
-
-def write_table(rows: Rows, stem: Path) -> list[Path]:
-    """Write the table; return its files."""
-    files = [stem.with_suffix(".csv")]
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_atomically(files[0], text.getvalue().encode())
-    if (content := _parquet(rows)) is not None:
-        files.append(stem.with_suffix(".parquet"))
-        write_atomically(files[1], content)
-    return files
-
-
-def _parquet(rows: Rows) -> bytes | None:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        return None
-    columns = {name: _of_one_kind([row[name] for row in rows]) for name in rows[0]}
-    buffer = io.BytesIO()
-    parquet.write_table(pyarrow.table(columns), buffer)
-    return buffer.getvalue()
-
-
-def _of_one_kind(values: list[Any]) -> list[Any]:
-    """Make a column's values of one kind: 1 and 0.5 are numbers, 1 and "adam" are words."""
-    kinds = {type(value) for value in values if value is not None}
-    if len(kinds) < 2:
-        return values
-    kind: Any = float if kinds == {int, float} else str
-    return [None if value is None else kind(value) for value in values]

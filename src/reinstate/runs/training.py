@@ -16,28 +16,31 @@ from reinstate.agent import AgentKind
 from reinstate.devices import SPREAD, Division, Spread, over_mesh, over_seeds
 from reinstate.files import locked
 from reinstate.learner import EpochMetrics, Learner, TrainState
+from reinstate.runs.card import write_card
 from reinstate.runs.checkpoints import Row, leaves
 from reinstate.runs.evaluator import milestone_epochs
 from reinstate.runs.experiment import Experiment, experiment_names, find_experiment
-from reinstate.runs.loop import ALONE, KEEP, RunWork, Stopped, require_kept
+from reinstate.runs.loop import ALONE, KEEP, RunWork, require_kept
 from reinstate.runs.progress import Reporter
 from reinstate.runs.ranks import Alone
-from reinstate.runs.run import Run
+from reinstate.runs.run import Run, nothing_left
 from reinstate.runs.sinks import require_sinks
 from reinstate.settings import Settings
-
-__all__ = ["Stopped", "Trained", "label_of", "train"]
 
 
 class Trained(NamedTuple):
     state: TrainState  # every leaf with a leading axis of seeds
     metrics: list[Row]  # one row per epoch, those before a resume included
-    compile_seconds: float  # of this call, like the next
-    train_seconds: float
 
     @property
     def steps_per_second(self) -> float:
-        return self.metrics[-1]["steps"] / sum(row["seconds"] for row in self.metrics)
+        return self.metrics[-1]["steps"] / seconds_of(self.metrics)["train"]
+
+
+def seconds_of(metrics: Sequence[Row]) -> dict[str, float]:
+    """Add up what compiling and training took, in all calls that got there."""
+    kinds = {"compile": "compile", "train": "seconds"}
+    return {kind: sum(row.get(name, 0.0) for row in metrics) for kind, name in kinds.items()}
 
 
 def label_of(agent: AgentKind) -> str:
@@ -57,6 +60,7 @@ def train(
     spread: Spread = SPREAD,
     ranks: Alone = ALONE,
     program: Callable[[], Any] | None = None,
+    start: TrainState | None = None,
 ) -> Trained:
     """Train all seeds of a run to its end, from its last checkpoint if there is one.
 
@@ -64,27 +68,28 @@ def train(
     sinks (`reinstate.runs.sinks`) that show the metrics besides metrics.jsonl. Of checkpoints the
     newest `keep_checkpoints` stay, or all with 0. `spread` chooses devices; `ranks` are the
     processes that train this together. `program` returns what `compile_epoch` made, where somebody
-    has compiled it ahead.
+    has compiled it ahead. `start` has the weights to begin with, if not fresh ones.
     """
     require_sinks(track)
     require_kept(checkpoint_every, keep_checkpoints)
     how: Any = {"checkpoint_every": checkpoint_every, "keep": keep_checkpoints}
-    how |= {"spread": spread, "ranks": ranks, "program": program}
+    how |= {"spread": spread, "ranks": ranks, "program": program, "start": start}
     if run is None:
         with TemporaryDirectory(prefix="reinstate-") as folder:
             return _trained(AgentWork(agent, settings, Run(Path(folder)), reporter, **how), track)
-    with locked(run.path):
-        return _trained(AgentWork(agent, settings, run, reporter, **how), track)
+    with locked(run.path), nothing_left(run):
+        trained = _trained(AgentWork(agent, settings, run, reporter, **how), track)
+        if _experiment(run):
+            write_card(run)
+        return trained
 
 
 def _trained(work: "AgentWork", track: Sequence[str]) -> Trained:
-    done = work.done
-    if done >= work.epochs:
-        work.reporter.note(f"{work.label}: already trained, {done} epochs in {work.run.path}")
-        return Trained(work.state, work.rows, 0.0, 0.0)
-    compile_seconds = work.train(track)
-    train_seconds = sum(row["seconds"] for row in work.rows if row["epoch"] > done)
-    return Trained(work.state, work.rows, compile_seconds, train_seconds)
+    if work.done >= work.epochs:
+        work.reporter.note(f"{work.label}: already trained, {work.done} epochs in {work.run.path}")
+    else:
+        work.train(track)
+    return Trained(work.state, work.rows)
 
 
 class AgentWork(RunWork[TrainState, EpochMetrics]):
@@ -101,6 +106,7 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         *,
         spread: Spread = SPREAD,
         program: Callable[[], Any] | None = None,
+        start: TrainState | None = None,
         **how: Any,
     ) -> None:
         self.learner, self.seeds = settings.make_learner(agent), settings.seed_range
@@ -114,8 +120,8 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         self.program = program
         self.division = spread.divide(settings.seeds, settings.learner.lanes)
         self.mesh = spread.mesh(self.division)
-        init = partial(self._over_seeds(self.learner.init), jnp.array(self.seeds))
-        how["device"] = spread.describe(settings.seeds, settings.learner.lanes)
+        fresh = partial(self._over_seeds(self.learner.init), jnp.array(self.seeds))
+        init = fresh if start is None else lambda: fresh()._replace(params=start.params)
         super().__init__(run, reporter, label_of(agent), settings.learner.epochs, init, **how)
 
     def _over_seeds(self, init: Any) -> Any:

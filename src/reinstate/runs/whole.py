@@ -3,6 +3,7 @@
 OUT/EXPERIMENT/ has what `reproduce EXPERIMENT` leaves there.
 """
 
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 from reinstate.analysis.results import Results, Summary, SummaryPart
 from reinstate.analysis.verdicts import count_verdicts, in_words
-from reinstate.errors import UserError
+from reinstate.errors import Stopped, UserError
 from reinstate.files import locked
 from reinstate.runs import size
 from reinstate.runs.conclusions import as_one_family
@@ -19,7 +20,6 @@ from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.reproduce import earlier_results, reproduce
-from reinstate.runs.training import Stopped
 from reinstate.settings import Settings
 
 
@@ -57,11 +57,10 @@ def reproduce_all(
         try:
             with _naming(name), locked(folder):
                 found[name] = earlier or reproduce(*what, command=command, resume=True)
-        except (Stopped, KeyboardInterrupt):
-            raise Stopped(
-                f"stopped in {name}, {len(found)} of {len(parts)} experiments done: the same"
-                " command continues"
-            ) from None
+        except KeyboardInterrupt as stop:
+            so_far = f"{len(found)} of {len(parts)} experiments done: the same command continues"
+            number = getattr(stop, "number", signal.SIGINT)
+            raise Stopped(f"stopped in {name}, {so_far}", number) from None
         verb = "already finished" if earlier else "finished"
         verdicts = in_words(count_verdicts(found[name]["checks"]))
         reporter.note(f"{name} {verb}: {verdicts}; {found[name]['seconds']['total']:.0f} s")
@@ -94,7 +93,7 @@ def _naming(name: str) -> Iterator[None]:
 def summarise(found: Mapping[str, Results], command: str) -> Summary:
     """Make summary.json: what was measured in each experiment, by which program, and totals.
 
-    Seconds are those of each results.json: of the call that finished the experiment.
+    Seconds are those of each results.json.
     """
     # The paper's claims are one family, so verdicts here may be stricter than of one experiment.
     families = as_one_family([*found.values()])

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from reinstate import draws
-from reinstate.errors import UserError, require_choices, require_positive, require_probability
+from reinstate.errors import UserError, require_positive, require_probability
 from reinstate.processes import exposures
 from reinstate.tasks.bandits import barcodes, check_barcodes
 from reinstate.tasks.base import UNIT, Bounds, Observation, World
@@ -85,7 +85,6 @@ class EpisodicTwoStep(World):
         require_positive(uncued=self.uncued)
         require_probability(p_common=self.p_common, p_reversal=self.p_reversal)
         require_probability(p_high=self.p_high, p_low=self.p_low)
-        require_choices(self)
         if self.cued < 0:
             raise UserError(f"cued must be 0 (the classic task) or more, not {self.cued}")
         require_positive(episodes_per_epoch=self.episodes_per_epoch)

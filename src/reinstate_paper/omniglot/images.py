@@ -1,7 +1,7 @@
 """Omniglot's drawings: the public archives, fetched and checked, as arrays.
 
-An archive may be zipped or unpacked. Only files with the data set's names are read, and together
-they must have the public ones' checksum; what has it needs no further check.
+Of an archive only files with the data set's names are read, and together they must have the public
+ones' checksum; what has it needs no further check.
 """
 
 import hashlib
@@ -12,9 +12,9 @@ import re
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import nullcontext
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,8 +37,7 @@ SIZE = 28  # pixels of a drawing as it is learned from
 class Archive(NamedTuple):
     """One archive of the public distribution."""
 
-    address: str  # below PUBLIC
-    names: tuple[str, ...]  # what it may be called where it lies: NAME.zip, or an unpacked folder
+    address: str  # below PUBLIC; its last part is the name of the file
     pattern: str  # the files that count
     sha256: str  # over the bytes of those files, in the order of their paths
 
@@ -47,30 +46,20 @@ DRAWING = r"[^/]+/character\d\d/\d{4}_\d\d\.png"
 ARCHIVES = {
     "background": Archive(
         "images_background.zip",
-        ("images_background",),
         DRAWING,
         "b38e1a99da123d983059b091375d7270c294113555d7036a950dc89b3250b80f",
     ),
     "evaluation": Archive(
         "images_evaluation.zip",
-        ("images_evaluation",),
         DRAWING,
         "4cee9ec535395b4f7eb89b9e352656aebf0972a41fe46139f4238eb23b022f8b",
     ),
     "one-shot runs": Archive(
         "one-shot-classification/all_runs.zip",
-        ("all_runs", "one_shot_runs", "one-shot-classification/all_runs"),
         r"run\d\d/(?:class_labels\.txt|test/item\d\d\.png|training/class\d\d\.png)",
         "4b25adf560e58d2f2bff669331338d7770b5a382b1dff3d03281e74f40638704",
     ),
 }
-
-
-class Drawings(NamedTuple):
-    """All drawings of one split of the data set, by character."""
-
-    images: NDArray[np.uint8]  # (characters, drawers, 28, 28), ink: 0 is paper
-    characters: list[str]  # "Alphabet/characterNN", sorted: the order of axis 0 everywhere
 
 
 class OneShotRun(NamedTuple):
@@ -83,19 +72,21 @@ class OneShotRun(NamedTuple):
 
 def load_drawings(
     split: str, where: Path | None = None, reporter: Reporter | None = None
-) -> Drawings:
-    """Load `background` or `evaluation` from a folder, REINSTATE_OMNIGLOT or the cache."""
-    path = require_archive(split, where)
+) -> NDArray[np.uint8]:
+    """Load `background` or `evaluation` from a folder, REINSTATE_OMNIGLOT or the cache.
+
+    Drawings are (characters, drawers, 28, 28), as ink: 0 is paper. Characters are sorted by
+    "Alphabet/characterNN", the order of axis 0 everywhere.
+    """
+    path = _existing(split, where)
     with reporter.working(f"reading {path}") if reporter else nullcontext():
-        files = read_archive(split, path)
-        images = decode(files.values()).reshape(-1, DRAWERS, SIZE, SIZE)
-    # Files come in the order of their paths, DRAWERS per character.
-    return Drawings(images, [name.rpartition("/")[0] for name in list(files)[::DRAWERS]])
+        files = read_archive(split, path)  # in the order of their paths, DRAWERS per character
+        return decode(files.values()).reshape(-1, DRAWERS, SIZE, SIZE)
 
 
 def load_one_shot_runs(where: Path | None = None) -> list[OneShotRun]:
     """Load Lake's 20 runs in their order."""
-    files = read_archive("one-shot runs", require_archive("one-shot runs", where))
+    files = read_archive("one-shot runs", _existing("one-shot runs", where))
     return [_one_shot_run(run, files) for run in sorted({n.partition("/")[0] for n in files})]
 
 
@@ -143,54 +134,43 @@ def folder_of(where: Path | None = None) -> Path:
     return where or Path(os.environ.get(VARIABLE) or cache / "reinstate" / "omniglot")
 
 
-def find_archive(name: str, where: Path | None = None) -> Path | None:
-    """Find the archive or unpacked folder of one part of the data; None if there is none."""
-    folder = folder_of(where)
-    places = (folder / f"{each}{end}" for each in ARCHIVES[name].names for end in (".zip", ""))
-    return next((path for path in places if path.exists()), None)
+def path_of(name: str, where: Path | None = None) -> Path:
+    """Return where the archive of one part of the data lies, or should."""
+    return folder_of(where) / Path(ARCHIVES[name].address).name
 
 
-def require_archive(name: str, where: Path | None = None) -> Path:
-    """Find the same, or say what to do."""
-    if found := find_archive(name, where):
-        return found
-    file, folder = f"{ARCHIVES[name].names[0]}.zip", folder_of(where)
+def _existing(name: str, where: Path | None) -> Path:
+    path = path_of(name, where)
+    for found in (path, path.with_name(f"{name.replace(' ', '_').replace('-', '_')}.zip")):
+        if found.is_file():  # all_runs.zip goes by one_shot_runs.zip too
+            return found
     raise UserError(
-        f"there is no {file} of Omniglot in {folder}: fetch it with"
+        f"there is no {path.name} of Omniglot in {path.parent}: fetch it with"
         f" `reinstate pretrain omniglot --download`, or set {VARIABLE}=FOLDER to where it lies"
     )
 
 
-def read_archive(name: str, path: Path) -> dict[str, bytes]:
+def read_archive(name: str, path: Path, packed: bytes | None = None) -> dict[str, bytes]:
     """Read and check all files of one part of the data, by their inner path, in order."""
-    archive, files, size = ARCHIVES[name], dict[str, bytes](), 0
+    wanted = re.compile(f"(?:^|/)({ARCHIVES[name].pattern})$")
     try:
-        for inside, length, read in _entries(path):
-            if found := re.search(f"(?:^|/)({archive.pattern})$", inside):
-                size += length
-                if size > LARGEST:
-                    raise ValueError("it holds more than Omniglot has")
-                files[found[1]] = read()
+        with zipfile.ZipFile(path if packed is None else io.BytesIO(packed)) as zipped:
+            entries = {
+                found[1]: entry
+                for entry in zipped.infolist()
+                if (found := wanted.search(entry.filename))
+            }
+            if sum(entry.file_size for entry in entries.values()) > LARGEST:
+                raise ValueError("it holds more than Omniglot has")
+            files = {inside: zipped.read(entries[inside]) for inside in sorted(entries)}
     except Exception as error:  # zipfile raises whatever comes up where numbers are wrong
         raise UserError(f"{path} cannot be read ({one_line(error)}): fetch it again") from None
-    files = dict(sorted(files.items()))
-    if content_sha256(files) != archive.sha256:
+    if content_sha256(files) != ARCHIVES[name].sha256:
         raise UserError(
             f"{path} does not hold the public Omniglot images ({name}): its checksum differs;"
             " fetch it again"
         )
     return files
-
-
-def _entries(path: Path) -> Iterator[tuple[str, int, Callable[[], bytes]]]:
-    """Yield every file of an archive or folder: its name, its size, and how to read it."""
-    if path.is_file():  # and no pipe
-        with zipfile.ZipFile(path) as zipped:
-            for entry in zipped.infolist():
-                yield entry.filename, entry.file_size, partial(zipped.read, entry)
-    for file in path.rglob("*"):
-        if file.is_file():
-            yield file.relative_to(path).as_posix(), file.stat().st_size, file.read_bytes
 
 
 def content_sha256(files: dict[str, bytes]) -> str:
@@ -204,32 +184,25 @@ def download(
     """Fetch the archives that a folder lacks (by default the one where they are looked for)."""
     folder, reporter = folder_of(to), reporter or Reporter()
     for name, archive in ARCHIVES.items():
-        if found := find_archive(name, folder):
-            read_archive(name, found)
-            reporter.note(f"{found} is there already, and complete")
+        url, target = f"{base_url}/{archive.address}", path_of(name, folder)
+        if target.is_file():
+            read_archive(name, target)
+            reporter.note(f"{target} is there already, and complete")
             continue
-        url, target = f"{base_url}/{archive.address}", folder / f"{archive.names[0]}.zip"
         reporter.note(f"fetching {url} to {target}")
-        part = target.with_suffix(".part")
-        write_atomically(part, _fetched(url))
         try:
-            read_archive(name, part)
-            part.replace(target)
+            with urllib.request.urlopen(url, timeout=PATIENCE) as response:
+                content = bytes(response.read(LARGEST))
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()  # it holds the line
+            raise UserError(
+                f"cannot fetch {url} ({one_line(error)}): repeat, or fetch it by hand and set"
+                f" {VARIABLE} to its folder"
+            ) from None
+        try:
+            read_archive(name, target, content)
         except UserError:
             raise UserError(f"what came from {url} is not the public archive: repeat") from None
-        finally:
-            part.unlink(missing_ok=True)
+        write_atomically(target, content)
     return folder
-
-
-def _fetched(url: str) -> bytes:
-    try:
-        with urllib.request.urlopen(url, timeout=PATIENCE) as response:
-            return bytes(response.read(LARGEST))
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        if isinstance(error, urllib.error.HTTPError):
-            error.close()  # it holds the line
-        raise UserError(
-            f"cannot fetch {url} ({one_line(error)}): repeat, or fetch it by hand and set"
-            f" {VARIABLE} to its folder"
-        ) from None

@@ -6,44 +6,57 @@ The picture is whole without JavaScript; page.js reads the table to answer point
 import re
 from collections.abc import Iterable, Sequence
 from math import log10
-from typing import TYPE_CHECKING
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element
+from typing import TYPE_CHECKING, Any
 
-from reinstate.analysis.memory_map import MemoryMap, Panel
-from reinstate.figures.chart import Chart, Series, Trajectories
+from reinstate.analysis.memory_map import MemoryMap
+from reinstate.figures.chart import (
+    Chart,
+    Line,
+    Series,
+    Trajectories,
+    at,
+    points,
+)
 from reinstate.figures.markup import (
     Markup,
     folded,
     joined,
     number,
-    percent,
     row,
     table,
     tag,
     with_bounds,
 )
-from reinstate.figures.mazes import outcome
-from reinstate.figures.numbers import finite
-from reinstate.figures.style import DARK, LIGHT, PAGE, label, readable
+from reinstate.figures.page.documents import Document
+from reinstate.figures.style import (
+    DARK,
+    LIGHT,
+    PAGE,
+    ShownAgent,
+    label,
+    readable,
+    shown_agents,
+)
 
 if TYPE_CHECKING:
     from reinstate.figures.canvas import Figure
 
 SIZE = 4.8, 3.0  # of a chart, in inches
 MARGINS = 0.56, 0.1, 0.08, 0.44  # left, right, above and below the axes
-SVG = "{http://www.w3.org/2000/svg}"
-KEPT = f"{SVG}g", f"{SVG}defs"  # parts of a picture that draw something
 GID = "series-"  # before a series' number, in the SVG
-DEFINED = re.compile("[a-zA-Z][0-9a-f]{10}|C[0-9a-f_]+")  # ids of markers and clips
+TAG = re.compile("<[^<>]+>")
+OF_SERIES = re.compile(f'id="{GID}(\\d+)"')
+NAMED = re.compile('( id="|href="#|url\\(#)')  # what comes after is a name
+UNUSED = re.compile(' id="[A-Za-z.]+(?:2d)?_[0-9]+"')  # names that nothing refers to
 # The page has fonts of its own.
-FAMILY, FONT = re.compile("font-family: [^;]*;? ?"), re.compile(r"font: (?:\w+ )*?([\d.]+px) [^;]*")
-TENTHS = re.compile(r"(\.\d)\d+")
-OFF = 0.7  # pixels that lines may be off
+FAMILY, FONT = (
+    re.compile('font-family: [^;"]*;? ?'),
+    re.compile(r"font: (?:\w+ )*?([\d.]+px) [^;\"]*"),
+)
 COLOUR = re.compile("#[0-9a-f]{6}")
 PAGE_COLOURS = {"#000000": "currentColor", "#ffffff": "var(--page)"}
-LONGEST, MOST_PAIRS = 200, 6  # moves of a way that can be told apart; contexts
-MOST_POINTS, MOST_PANELS = 2000, 12  # of a memory map
+OTHER = "var(--c, var(--muted))"  # a series' own; guides are grey
+MOST_PAIRS = 6  # contexts whose ways are drawn
 WAYS_NOTE = (
     "Early moves are orange, late ones blue. Each column is a context, met twice from the same"
     " start."
@@ -52,6 +65,15 @@ MAP_NOTE = (
     "Each point is a state that one seed stored at the end of an episode, in the plane in which all"
     " of them differ most; its colour is the {} of its context."
 )
+WORTH: dict[str, Any] = {
+    "title": "How much of what a memory is worth agents earn",
+    "x_label": "experiment",
+    "y_label": "share of what a memory is worth",
+    "lines": (Line("best without memory", 0.0), Line("best with memory", 1.0)),
+    "note": "Reward with frozen weights on fresh tasks, on a scale from the best that is possible"
+    " without an episodic memory (0) to the best with one (1), with 95% intervals.",
+}
+DODGE = 0.6  # of a category, shared by its agents
 SIGNS = {"dot": "●", "square": "■", "triangle": "▲", "ring": "○", "diamond": "◇", "cross": "×"}
 
 
@@ -112,25 +134,10 @@ def _name(chart: Chart, x: float) -> str:
     return chart.categories[round(x)] if chart.categories else f"{x:g}" if x % 1 else f"{x:.0f}"
 
 
-def describe(chart: Chart) -> str:
-    """Say in words where each series begins and ends."""
-    sentences = [f"{chart.y_label} against {chart.x_label}."]
-    for s in chart.series:
-        known = [(x, y) for x, y in zip(s.x, s.y, strict=True) if y is not None]
-        if chart.categories:
-            said = [f"{_name(chart, x)} {number(y)}" for x, y in known]
-        else:
-            said = [f"{number(y)} at {_name(chart, x)}" for x, y in (*known[:1], *known[-1:])]
-        if said:
-            sentences.append(f"{s.name}: {', '.join(said)}.")
-    sentences += [f"Reference line: {label}, {number(y)}." for label, y in chart.lines if label]
-    return " ".join(sentences)
-
-
 def draw(chart: Chart, ident: str) -> Markup:
     """Draw the picture alone. page.js learns from it where the axes lie, and what they are."""
     from reinstate.figures.canvas import Figure, own_style
-    from reinstate.figures.mpl import draw_chart, spelled
+    from reinstate.figures.mpl import draw_chart
 
     (width, height), (left, right, above, below) = SIZE, MARGINS
     room = width - left - right, height - above - below
@@ -141,71 +148,41 @@ def draw(chart: Chart, ident: str) -> Markup:
         if not chart.categories:
             ends = left / width, below / height, 1 - right / width, 1 - above / height
             drawn.subplots_adjust(*ends)
-        artists = draw_chart(axes, spelled(chart), *room, PAGE)
+        artists = draw_chart(axes, chart, *room, PAGE)
     for i, own in enumerate(artists):
         for artist in own:
             artist.set_gid(f"{GID}{i}")
     classes = [colour_class(s.colour) for s in chart.series]
     known = {"data_labels": f"{chart.x_label}|{chart.y_label}"}
-    return embedded(drawn, ident, chart.caption, describe(chart), classes, **known)
+    return embedded(drawn, ident, chart.caption, classes, **known)
 
 
-def ways_figure(drawing: Trajectories, ident: str) -> Markup | None:
-    """Draw the ways in some contexts; nothing if there are not two, or none is short enough."""
+def ways_figure(drawing: Trajectories, ident: str) -> Markup:
+    """Draw the ways in some contexts."""
     from reinstate.figures.mazes import draw_trajectories
 
-    short = [p for p in drawing.pairs if max(len(p["first"]), len(p["second"])) <= LONGEST + 1]
-    if len(short) < 2:
-        return None
-    pairs = short[:MOST_PAIRS]
-    said = [
-        f"{exposure} exposures: {', '.join(outcome(pair, exposure) for pair in pairs)}"
-        for exposure in ("first", "second")
-    ]
-    title = f"Ways of {drawing.of or 'an agent'} to the first goal"
-    drawn = draw_trajectories(drawing._replace(pairs=pairs))
-    return _picture(drawn, ident, title, WAYS_NOTE, "; ".join(said))
+    drawn = draw_trajectories(drawing._replace(pairs=drawing.pairs[:MOST_PAIRS]))
+    return _picture(drawn, ident, f"Ways of {drawing.of} to the first goal", WAYS_NOTE)
 
 
-def map_figure(found: MemoryMap, ident: str) -> Markup | None:
-    """Draw a memory map; nothing if there is nothing sound in it."""
+def map_figure(found: MemoryMap, ident: str) -> Markup:
+    """Draw a memory map."""
     from reinstate.figures import memory_map
 
-    panels = [panel for panel in found["panels"] if _is_sound(panel)][:MOST_PANELS]
-    if not panels or len(found["explained"]) < 2:
-        return None
-    sound: MemoryMap = {**found, "panels": panels}
-    title = f"What {label(found['agent'])} stores"
-    said = [
-        f"{len(panel['x'])} states after {panel['exposure']} exposures, of which"
-        f" {percent(panel['readable'])} lie nearest to one of the same {found['labels']}"
-        for panel in panels
-    ]
-    drawn = memory_map.draw(sound)
-    return _picture(drawn, ident, title, MAP_NOTE.format(found["labels"]), "; ".join(said))
+    title, note = f"What {label(found['agent'])} stores", MAP_NOTE.format(found["labels"])
+    return _picture(memory_map.draw(found), ident, title, note)
 
 
-def _is_sound(panel: Panel) -> bool:
-    """Tell whether all lists of a panel are of one length, and its numbers can be drawn."""
-    x, y, labels, contexts = (panel[name] for name in ("x", "y", "label", "context"))
-    if not 0 < len(x) == len(y) == len(labels) == len(contexts) <= MOST_POINTS:
-        return False
-    return None not in map(finite, [*x, *y])
-
-
-def _picture(drawn: "Figure", ident: str, title: str, note: str, said: str) -> Markup:
+def _picture(drawn: "Figure", ident: str, title: str, note: str) -> Markup:
     """Show a figure that is no chart, over the whole width."""
     caption = tag("figcaption", title, tag("p", note))
-    return tag(
-        "figure", caption, embedded(drawn, ident, title, said), class_="drawn wide", id=ident
-    )
+    return tag("figure", caption, embedded(drawn, ident, title), class_="drawn wide", id=ident)
 
 
 def embedded(
     drawn: "Figure",
     ident: str,
     title: str,
-    description: str,
     series: Sequence[str] | None = None,
     **attributes: object,
 ) -> Markup:
@@ -216,20 +193,18 @@ def embedded(
     """
     for patch in (drawn.patch, *(axes.patch for axes in drawn.axes)):
         patch.set_visible(series is None)
-    whole = ElementTree.fromstring(drawn.written("svg", OFF, metadata={"Date": None}))
+    svg = drawn.written("svg", metadata={"Date": None}).decode()
     if series is not None:
         attributes |= _axes(drawn)
-    parts = [part for part in whole if part.find(f"{SVG}style") is None and part.tag in KEPT]
-    for part in parts:
-        _adapt(part, ident, series, inside=False)
+    inside = svg[svg.index("</defs>") + len("</defs>") : svg.rindex("</svg>")]
+    inside = "".join(line.strip() for line in inside.splitlines())
+    width, height = 72 * drawn.get_size_inches()
     return tag(
         "svg",
-        tag("title", title, id=f"{ident}-title"),
-        tag("desc", description, id=f"{ident}-desc"),
-        *(Markup(ElementTree.tostring(part, encoding="unicode")) for part in parts),
-        viewBox=whole.attrib["viewBox"],
+        tag("title", title),
+        Markup(TAG.sub(lambda found: _adapted(found[0], ident, series), inside)),
+        viewBox=f"0 0 {width:g} {height:g}",
         role="img",
-        aria_labelledby=f"{ident}-title {ident}-desc",
         **attributes,
     )
 
@@ -239,9 +214,9 @@ def _axes(drawn: "Figure") -> dict[str, str]:
     (axes,), (width, height) = drawn.axes, 72 * drawn.get_size_inches()
     place = axes.get_position()
     x, y = (place.x0 * width, place.x1 * width), ((1 - place.y0) * height, (1 - place.y1) * height)
-    low, high = (
-        (log10(x) for x in axes.get_xlim()) if axes.get_xscale() == "log" else axes.get_xlim()
-    )
+    low, high = axes.get_xlim()
+    if axes.get_xscale() == "log":
+        low, high = log10(low), log10(high)
     bottom, top = axes.get_ylim()
     return {
         "data_x": f"{x[0]:.1f} {x[1]:.1f} {low:.9g} {high:.9g}",
@@ -249,53 +224,47 @@ def _axes(drawn: "Figure") -> dict[str, str]:
     }
 
 
-def _adapt(element: Element, ident: str, series: Sequence[str] | None, inside: bool) -> None:
-    """Give an element, and all in it, names of this figure alone, and the page's colours."""
-    element.tag = element.tag.removeprefix(SVG)
-    element.tail = ""
-    if element.tag != "text":
-        element.text = ""
-    found = {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
-    own = found.pop("id", "")
-    if own.startswith(GID):
-        place, inside = int(own.removeprefix(GID)), True
-        found |= {"class": f"series {(series or ())[place]}", "data-series": str(place)}
-    elif DEFINED.fullmatch(own):
-        found["id"] = f"{ident}-{own}"
-    if "href" in found:
-        found["href"] = f"#{ident}-{found['href'][1:]}"
-    if "clip-path" in found:
-        found["clip-path"] = found["clip-path"].replace("#", f"#{ident}-")
-    if "style" in found:
-        style = FAMILY.sub("", FONT.sub(r"font-size: \1", found["style"]))
-        if series is not None:
-            other = "var(--c)" if inside else "var(--muted)"  # which is what guides are grey for
-            style = COLOUR.sub(lambda colour: PAGE_COLOURS.get(colour[0], other), style)
-        found["style"] = style.replace(": ", ":").replace("; ", ";")
-    if found.get("transform", "").startswith("rotate(-0"):
-        del found["transform"]
-    element.attrib = {
-        name: TENTHS.sub(r"\1", " ".join(value.split())) if name in ("d", "x", "y") else value
-        for name, value in found.items()
-    }
-    for child in element:
-        _adapt(child, ident, series, inside)
-    _join(element)
+def _adapted(tag: str, ident: str, series: Sequence[str] | None) -> str:
+    """Give a tag of a picture a name of this figure alone, and the page's fonts and colours."""
+    tag = FONT.sub(r"font-size: \1", FAMILY.sub("", UNUSED.sub("", tag)))
+    tag = tag.replace("xlink:", "")
+    if series is None:
+        return NAMED.sub(rf"\1{ident}-", tag)
+    tag = OF_SERIES.sub(
+        lambda found: f'class="series {series[int(found[1])]}" data-series="{found[1]}"', tag
+    )
+    tag = COLOUR.sub(lambda found: PAGE_COLOURS.get(found[0], OTHER), tag)
+    return NAMED.sub(rf"\1{ident}-", tag)
 
 
-def _join(element: Element) -> None:
-    """Make one path of neighbours that look alike, and say once what all in a group share."""
-    last: Element | None = None
-    for child in list(element):
-        rest = {name: value for name, value in child.attrib.items() if name != "d"}
-        alike = last is not None and child.tag == last.tag == "path"
-        if alike and last is not None and rest == {n: v for n, v in last.items() if n != "d"}:
-            last.set("d", f"{last.get('d')}{child.get('d')}")
-            element.remove(child)
-        else:
-            last = child
-    shared = {child.get("style", "") for child in element if child.tag != "defs"}
-    if element.tag == "g" and len(element) > 1 and len(shared) == 1 and all(shared):
-        element.set("style", *shared)
-        for child in element:
-            child.attrib.pop("style", None)
+def worth(documents: Sequence[Document], headings: Sequence[str]) -> Chart | None:
+    """Show all experiments on one scale; nothing if there are not two whose ceilings are known."""
+    scales = [
+        (document, heading, low, top)
+        for document, heading in zip(documents, headings, strict=True)
+        for low, top in [document.ceilings]
+        if low is not None and top is not None and low < top
+    ]
+    if len(scales) < 2:
+        return None
+    found: dict[str, tuple[ShownAgent, dict[float, Any]]] = {}
+    for place, (document, _, low, top) in enumerate(scales):
+        for agent in shown_agents(document.results):
+            _, places = found.setdefault(agent.label, (agent, {}))
+            places[float(place)] = _scaled(at(agent.scores, "reward"), low, top)
+    series = [
+        s
+        for a, places in found.values()
+        for s in points(a.label, a.colour, places, marker=a.marker)
+    ]
+    titles = [heading.partition(": ") for _, heading, *_ in scales]
+    categories = [after or before for before, _, after in titles]
+    return Chart(series=series, categories=categories, dodge=DODGE / max(len(series), 1), **WORTH)
+
+
+def _scaled(reward: Any, low: float, top: float) -> dict[str, Any] | None:
+    """Put a mean and its interval on the scale from one ceiling to the other."""
+    if not reward:
+        return None
+    mean, *ends = ((y - low) / (top - low) for y in (reward["mean"], *(reward["ci95"] or ())))
+    return {"mean": mean, "ci95": ends}

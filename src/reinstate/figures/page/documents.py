@@ -21,7 +21,7 @@ from reinstate.analysis.results import (
     results_file,
 )
 from reinstate.errors import UserError
-from reinstate.figures.numbers import at, finite
+from reinstate.figures.chart import at
 from reinstate.figures.style import label
 from reinstate.files import check, read_document, read_json
 from reinstate.runs.conclusions import (
@@ -35,7 +35,7 @@ from reinstate.runs.conclusions import (
 from reinstate.runs.experiment import EXPERIMENTS, Experiment, find_experiment
 from reinstate.runs.reproduce import curve_of
 from reinstate.runs.run import Opened, Run, open_run
-from reinstate.settings import differences, to_dict
+from reinstate.settings import to_dict
 
 FACTS = ("date", "preset", "command", "version", "commit", "jax", "device", "seconds")
 
@@ -59,6 +59,12 @@ class Document(NamedTuple):
     results: Results
     origins: list[Origin]
     memory: MemoryMap | None = None  # of one of its agents
+
+    @property
+    def ceilings(self) -> tuple[float | None, float | None]:
+        """The best that is possible without a memory and with one, or bounds, as far as known."""
+        experiment, optimum = self.experiment, self.results["optimum"]
+        return optimum.get(experiment.ceiling_without_memory), optimum.get(experiment.ceiling)
 
 
 def load(paths: Sequence[Path]) -> list[Document]:
@@ -170,7 +176,7 @@ def _possible(
         return {"optimum": {"unavailable": unavailable}, "reference_lines": {}}
     optimum = if_solvable(lambda: optimum_of(experiment, tasks[0]))
     for agent in agents.values():
-        best, mean = ceiling_of(experiment, agent, optimum), finite(at(agent, "reward", "mean"))
+        best, mean = ceiling_of(experiment, agent, optimum), at(agent, "reward", "mean")
         agent["share_of_ceiling"] = mean / best if best and mean is not None else None
     return {"optimum": optimum, "reference_lines": lines_of(experiment, optimum)}
 
@@ -193,7 +199,3 @@ def _read_run(path: Path, opened: Opened) -> tuple[AgentResults, dict[str, Any]]
     facts = {name: saved.get(name) for name in ("date", "version", "commit", "jax")}
     seconds = {"train": sum(row["seconds"] for row in metrics)}
     return scores, {**facts, "run": path.name, "seconds": seconds}
-
-
-def shared_settings(origins: Sequence[Origin]) -> bool:
-    return all(not differences(origins[0].settings, each.settings) for each in origins)

@@ -1,7 +1,6 @@
 (() => {
   "use strict";
   const SVG = "http://www.w3.org/2000/svg";
-  const still = matchMedia("(prefers-reduced-motion: reduce)");
 
   function element(name, className, parent, text = "") {
     const made = document.createElement(name);
@@ -159,8 +158,6 @@
     plot.setAttribute("aria-label", `${svg.querySelector("title").textContent}: arrow keys read values`);
     // The title is for screen readers; as a browser's own tooltip it would cover ours.
     svg.setAttribute("aria-label", svg.querySelector("title").textContent);
-    svg.setAttribute("aria-describedby", svg.querySelector("desc").id);
-    svg.removeAttribute("aria-labelledby");
     svg.querySelector("title").remove();
     plot.addEventListener("pointermove", follow);
     plot.addEventListener("pointerdown", follow);
@@ -169,62 +166,7 @@
     plot.addEventListener("blur", hide);
   }
 
-  // A replay is drawn by its own style sheet; here it is stopped, and moved by hand. Where motion
-  // is unwelcome it stands still until somebody starts it.
-  function direct(figure) {
-    const [seconds, pace, moves] = ["seconds", "pace", "moves"].map((name) => Number(figure.dataset[name]));
-    const moving = [...figure.querySelectorAll(".moving")];
-    const controls = element("div", "controls", figure);
-    let animations = [];
-    let playing = !still.matches;
-
-    function begin() {
-      for (const each of still.matches ? moving : []) {
-        each.style.animation = `${each.style.animationName} ${seconds}s linear infinite`;
-      }
-      animations = figure.getAnimations({ subtree: true });
-    }
-
-    const now = () => (Number(animations[0]?.currentTime ?? 0) / 1000) % seconds;
-
-    function tell() {
-      const step = Math.min(moves, Math.floor(now() / pace) + 1);
-      slider.value = String(now());
-      said.textContent = `step ${step} of ${moves}`;
-      slider.setAttribute("aria-valuetext", said.textContent);
-    }
-
-    function run(on) {
-      playing = on;
-      if (!animations.length) begin();
-      for (const each of animations) on ? each.play() : each.pause();
-      toggle.textContent = on ? "Pause" : "Play";
-      tell();
-    }
-
-    function watch() {
-      if (playing && !document.hidden) tell();
-      requestAnimationFrame(watch);
-    }
-
-    const toggle = button(playing ? "Pause" : "Play", controls, () => run(!playing));
-    const slider = element("input", "", controls);
-    Object.assign(slider, { type: "range", min: 0, max: seconds, step: pace / 2, value: 0 });
-    slider.setAttribute("aria-label", "Moment of the replay");
-    const said = element("output", "", controls);
-    slider.addEventListener("input", () => {
-      const wanted = Number(slider.value);
-      run(false);
-      for (const each of animations) each.currentTime = 1000 * wanted;
-      tell();
-    });
-    if (playing) begin();
-    else said.textContent = `${moves} steps`;
-    watch();
-  }
-
   document.querySelectorAll("figure.chart").forEach(enliven);
-  document.querySelectorAll("figure.replay").forEach(direct);
   addEventListener("beforeprint", () => {
     for (const details of document.querySelectorAll("details.printed:not([open])")) {
       details.open = true;

@@ -9,7 +9,6 @@ play/alone.html   the page; play/game.html is one game of it
 
 import base64
 import json
-import re
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -19,8 +18,8 @@ import numpy as np
 
 from reinstate.baselines.bandits import own_memory
 from reinstate.baselines.water_maze import water_maze_optimum
-from reinstate.figures.markup import escaped
-from reinstate.figures.page.frame import framed, part, require_page
+from reinstate.figures.markup import escaped, framed, part
+from reinstate.figures.page import require_page
 from reinstate.files import read_arrays, write_atomically
 from reinstate.runs.run import SHIPPED, Run, open_run
 from reinstate.tasks.bandits import BarcodeBandits
@@ -35,8 +34,6 @@ INTRO = (
 AGENT = "epl2rl"
 PARTS = (".cell.weight", ".cell.bias", ".head.weight", ".head.bias")  # in the order of play.js
 SCRIPTS = ("play.js", "boards.js", "play-ui.js")
-# Lines of comments, and indentation: a fifth of the script, which no string of it spans.
-_LEFT_OUT = re.compile(r"^(\s*//.*\n|[ ]+)", re.MULTILINE)
 
 
 class Game(NamedTuple):
@@ -69,19 +66,13 @@ GAMES = {
 }
 
 
-@cache
-def play_script() -> str:
-    """Return the script that runs the games."""
-    whole = "\n".join(part(f"play/{name}") for name in SCRIPTS)
-    return _LEFT_OUT.sub("", whole)
-
-
 def play_page() -> str:
     """Make a page of the games."""
     games = "\n".join(map(_game, GAMES))
     body = Template(part("play/alone.html")).substitute(title=TITLE, intro=INTRO, games=games)
-    style = _LEFT_OUT.sub("", part("play/play.css"))
-    return framed("play", TITLE, part("page.css") + style, play_script(), body)
+    style = part("page.css") + part("play/play.css")
+    script = "\n".join(part(f"play/{name}") for name in SCRIPTS)
+    return framed("play", TITLE, style, script, body)
 
 
 def write_play(out: Path) -> int:

@@ -1,13 +1,16 @@
-"""What agents earned, what became of claims, and where numbers come from → tables of the page."""
+"""Cards, tables and facts of the page: what agents earned, what became of claims, and why."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from reinstate.analysis.results import AgentResults, CheckRow
-from reinstate.analysis.verdicts import count_verdicts, in_words, with_interval
+from reinstate.analysis.verdicts import VERDICTS, count_verdicts, in_words, with_interval
+from reinstate.figures.chart import at, written
 from reinstate.figures.markup import (
     ABSENT,
     Markup,
+    facts,
     folded,
     joined,
     percent,
@@ -16,20 +19,66 @@ from reinstate.figures.markup import (
     tag,
     with_bounds,
 )
-from reinstate.figures.numbers import at, finite, interval, written
 from reinstate.figures.page.charts import colour_class
-from reinstate.figures.page.documents import Document, Origin, shared_settings
-from reinstate.figures.style import shown_agents
+from reinstate.figures.page.documents import Document, Origin
+from reinstate.figures.style import ShownAgent, shown_agents
+from reinstate.settings import flat
 
 CODE = ("command", "commit")
 HEAD = ("claim", "the paper", "ours [95%]", "verdict")
 SIGNS = {"supported": "✓", "contradicted": "✗", "undecided": "?"}
-OPEN = "What is contradicted, and what is undecided"
 OURS = "Our own claims, which the paper does not make"
+WITH, WITHOUT = "epl2rl", "l2rl"  # whose rewards a card shows, if they are there
+REWARD, SHARE = "reward per episode", "share of its ceiling"
 
 Names = Sequence[tuple[str, str]]  # of documents: the identifier on the page, and the heading
 Judged = Sequence[Sequence[CheckRow]]  # of documents
-REWARD, SHARE = "reward per episode", "share of its ceiling"
+
+
+def cards(documents: Sequence[Document], names: Names, judged: Judged) -> Markup:
+    """Make a card for each document: its rewards, the ceiling, and how many claims hold."""
+    made = [_card(*each) for each in zip(documents, names, judged, strict=True)]
+    return tag("ul", *made, class_="cards")
+
+
+def _card(document: Document, name: tuple[str, str], checks: Sequence[CheckRow]) -> Markup:
+    ident, heading = name
+    number = document.experiment.number
+    without, memory = document.ceilings
+    shown = {"with memory": _agent(document, True), "without": _agent(document, False)}
+    figures = [_figure(words, agent, number) for words, agent in shown.items() if agent is not None]
+    if (top := without if memory is None else memory) is not None:
+        figures.append(tag("div", tag("dt", "ceiling"), tag("dd", f"{top:{number}}")))
+    counts = count_verdicts(checks)
+    verdicts = [
+        tag("li", f"{SIGNS[each]} {counts[each]} {each}", class_=each)
+        for each in VERDICTS
+        if counts[each]
+    ]
+    preset, date = document.results["preset"], document.results.get("date")
+    when = [f"{preset} preset" if preset else "", f"recorded {date}" if date else ""]
+    return tag(
+        "li",
+        tag("h3", tag("a", heading, href=f"#{ident}")),
+        tag("dl", *figures, class_="figures"),
+        *([tag("ul", *verdicts, class_="verdicts")] if counts["claims"] else []),
+        *([tag("div", ", ".join(filter(None, when)), class_="when")] if any(when) else []),
+        class_="card",
+    )
+
+
+def _agent(document: Document, memory: bool) -> ShownAgent | None:
+    """Return the paper's agent with or without a memory, or the first of that kind."""
+    kind = [a for a in shown_agents(document.results) if a.scores.get("remembers") is memory]
+    usual = [agent for agent in kind if agent.name == (WITH if memory else WITHOUT)]
+    return next(iter(usual or kind), None)
+
+
+def _figure(words: str, agent: ShownAgent, number: str) -> Markup:
+    mean = at(agent.scores, "reward", "mean")
+    said = "not evaluated" if mean is None else f"{mean:{number}}"
+    who = tag("span", agent.label, class_="who")
+    return tag("div", tag("dt", words), tag("dd", said, who), class_=colour_class(agent.colour))
 
 
 def scores(document: Document) -> Markup:
@@ -46,9 +95,7 @@ def scores(document: Document) -> Markup:
         reward = reward_of(each, number) if "reward" in each else "not evaluated"
         found = {REWARD: reward, SHARE: percent(each.get("share_of_ceiling"))}
         found |= _columns(document, each)
-        return row(
-            name, *(labelled(found.get(each, ""), each) for each in (REWARD, SHARE, *columns))
-        )
+        return row(name, *(labelled(found.get(c, ""), c) for c in (REWARD, SHARE, *columns)))
 
     bodies = [[line(*player) for player in players] for players in (agents, rivals)]
     head = ["agent", REWARD, SHARE, *columns]
@@ -62,10 +109,7 @@ def labelled(text: object, label: str) -> Markup:
 
 def reward_of(scores: Mapping[str, Any], number: str) -> str:
     """Write a mean reward with its interval, in as many digits as the experiment needs."""
-    mean, ci95 = finite(at(scores, "reward", "mean")), interval(at(scores, "reward", "ci95"))
-    if mean is None:
-        return ABSENT
-    return with_interval({"mean": mean, "ci95": ci95, "per_seed": []}, number)
+    return with_interval(scores["reward"], number)
 
 
 def _columns(document: Document, scores: AgentResults) -> dict[str, str]:
@@ -79,13 +123,12 @@ def _columns(document: Document, scores: AgentResults) -> dict[str, str]:
     stem = next(iter(found), "").rpartition(" ")[0]
     cells = {}
     for name, value in found.items():
-        known = finite(value)
-        text = ABSENT if known is None else f"{known:{document.experiment.number}}"
+        text = ABSENT if math.isnan(value) else f"{value:{document.experiment.number}}"
         cells[f"{stem} {name}" if name.isdecimal() else name] = text
     if contexts := at(scores, "on_training_contexts"):
         cells["reward on training contexts"] = reward_of(contexts, document.experiment.number)
-    if (share := finite(at(scores, "retrieval", "mean"))) is not None:
-        cells["recall of the right class"] = f"{share:.1%}"
+    if (share := at(scores, "retrieval", "mean")) is not None:
+        cells["recall of the right class"] = percent(share)
     return cells
 
 
@@ -100,103 +143,58 @@ def notes(document: Document) -> Iterator[Markup]:
 
 
 def origins(found: Sequence[Origin]) -> Iterator[Markup]:
-    """Show the facts of each origin, and settings, once where all have the same."""
-    same = shared_settings(found)
-    for place, origin in enumerate(found):
-        pairs = [(name, _fact(name, value)) for name, value in origin.facts.items() if value]
+    """Show the facts and the settings of each origin."""
+    for origin in found:
         if origin.label:
             yield tag("h4", origin.label)
-        facts = (joined([tag("dt", k), tag("dd", v)]) for k, v in pairs)
-        yield tag("dl", *facts, class_="facts")
-        if origin.settings and (not same or place == len(found) - 1):
-            title = "Settings" if same or not origin.label else f"Settings of {origin.label}"
-            rows = [row(tag("code", name), value) for name, value in _flat(origin.settings)]
-            yield folded(title, table(title, ["setting", "value"], rows))
+        yield facts((name, _fact(name, value)) for name, value in origin.facts.items() if value)
+        title = f"Settings of {origin.label}" if origin.label else "Settings"
+        rows = [row(tag("code", n), value) for n, value in flat(origin.settings)]
+        yield folded(title, table(title, ["setting", "value"], rows))
 
 
 def _fact(name: str, value: Any) -> object:
     if name == "seconds":
-        spent = [(part, finite(seconds)) for part, seconds in value.items()]
-        return ", ".join(f"{seconds:.1f} {part}" for part, seconds in spent if seconds is not None)
+        return ", ".join(f"{seconds:.1f} {part}" for part, seconds in value.items())
     return tag("code", value) if name in CODE else value
 
 
-def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield nested settings by their names, joined by dots; a file may nest them very deep."""
-    left = [*settings.items()][::-1]
-    while left:
-        name, value = left.pop()
-        if isinstance(value, Mapping):
-            left += [(f"{name}.{inner}", each) for inner, each in value.items()][::-1]
-        else:
-            yield name, str(value)
+class Claim(NamedTuple):
+    """A claim where it was tested: the document's identifier on the page, and its heading."""
+
+    check: CheckRow
+    ident: str
+    heading: str
+
+    @property
+    def where(self) -> Markup:
+        return tag("a", self.heading, href=f"#{self.ident}")
 
 
 def claims(documents: Sequence[Document], names: Names, judged: Judged) -> Markup | None:
-    """Show what does not hold or cannot be told, and fold the table of every claim."""
-    rows = [row for own in judged for row in own]
+    """Count the verdicts and show every claim."""
+    every = [Claim(c, *name) for name, own in zip(names, judged, strict=True) for c in own]
     alarms = [alarm for document in documents for alarm in document.results["alarms"]]
-    if not rows and not alarms:
+    if not every and not alarms:
         return None
-    counts = count_verdicts(rows)
-    said = [tag("p", f"{in_words(counts)}.")] if counts["claims"] else []
-    open_ones = list(_open(names, judged))
-    full = [folded(f"All {len(rows)} claims", _table(names, judged))] if rows else []
-    return tag(
-        "section",
-        tag("h2", OPEN if open_ones else "Claims", id="claims-heading"),
-        *(tag("p", f"Alarm: {alarm}.", class_="contradicted") for alarm in alarms),
-        *said,
-        *([tag("ul", *open_ones, class_="cards open")] if open_ones else []),
-        *full,
-        id="claims",
-        aria_labelledby="claims-heading",
-    )
+    counts = count_verdicts([claim.check for claim in every])
+    parts = [tag("p", f"Alarm: {alarm}.", class_="contradicted") for alarm in alarms]
+    parts += [tag("p", f"{in_words(counts)}.")] if counts["claims"] else []
+    parts += [_table(every)] if every else []
+    heading = tag("h2", "Claims", id="claims-heading")
+    return tag("section", heading, *parts, id="claims", aria_labelledby="claims-heading")
 
 
-def _open(names: Names, judged: Judged) -> Iterator[Markup]:
-    """Make a card for each claim that is contradicted, then for each that is undecided."""
-    for verdict in ("contradicted", "undecided"):
-        for (name, heading), own in zip(names, judged, strict=True):
-            found = [check for check in own if check["verdict"] == verdict]
-            yield from (_card(check, name, heading) for check in found)
-
-
-def _card(check: CheckRow, name: str, heading: str) -> Markup:
-    said = [("the paper", check["paper"] or "our own claim, not the paper’s")]
-    said += [("claimed", check["bound"]), ("found", f"{_ours(check)}, {_p(check)}")]
-    said += [("tried", check["tried"])] if check["tried"] else []
-    facts = (joined([tag("dt", k), tag("dd", v)]) for k, v in said)
-    where = tag("a", heading, href=f"#{name}")
-    return tag(
-        "li",
-        tag("div", _verdict(check), where, class_="head"),
-        tag("strong", check["claim"]),
-        tag("dl", *facts, class_="facts"),
-        class_=f"card {check['verdict']}-card",
-    )
-
-
-def _table(names: Names, judged: Judged) -> Markup:
-    groups: list[list[Markup]] = []
-    ours: list[Markup] = [_heading(OURS)]
-    for (name, heading), own in zip(names, judged, strict=True):
-        groups += _sections(own, name, heading)
-        ours += [_check(check) for check in own if not check["paper"]]
-    groups += [ours] if len(ours) > 1 else []
-    return table("The paper’s claims, and ours", HEAD, *groups, class_="claims")
-
-
-def _sections(checks: Sequence[CheckRow], name: str, heading: str) -> list[list[Markup]]:
-    """Make rows for each section of the paper, under a row that names it."""
-    groups: dict[str, list[Markup]] = {}
-    for check in checks:
-        if check["paper"]:
-            section = check["section"]
-            link = tag("a", heading, href=f"#{name}")
-            first = _heading(f"Section {section}: ", link)
-            groups.setdefault(section, [first]).append(_check(check))
-    return list(groups.values())
+def _table(every: Sequence[Claim]) -> Markup:
+    """Put claims of each section of the paper under a row that names it; ours come last."""
+    groups: dict[tuple[str, str], list[Markup]] = {}
+    for claim in every:
+        if section := claim.check["paper"] and claim.check["section"]:
+            first = _heading(f"Section {section}: ", claim.where)
+            groups.setdefault((claim.ident, section), [first]).append(_row(claim.check))
+    ours = [_row(claim.check) for claim in every if not claim.check["paper"]]
+    last = [[_heading(OURS), *ours]] if ours else []
+    return table("The paper’s claims, and ours", HEAD, *groups.values(), *last, class_="claims")
 
 
 def _heading(*words: str | Markup) -> Markup:
@@ -204,11 +202,12 @@ def _heading(*words: str | Markup) -> Markup:
     return tag("tr", title, class_="group")
 
 
-def _check(check: CheckRow) -> Markup:
-    why = tag("span", f" claimed: {check['bound']}; {_p(check)}", class_="bound")
-    tried = check["tried"] if check["verdict"] != "supported" else ""  # to make it hold
-    attempts = [tag("span", f"; tried: {tried}", class_="bound")] if tried else []
-    cells = check["paper"] or ABSENT, _ours(check), joined([_verdict(check), why, *attempts])
+def _row(check: CheckRow) -> Markup:
+    why = f" claimed: {check['bound']}; {_p(check)}"
+    if check["tried"] and check["verdict"] != "supported":  # to make it hold
+        why += f"; tried: {check['tried']}"
+    verdict = joined([_verdict(check), tag("span", why, class_="bound")])
+    cells = check["paper"] or ABSENT, _ours(check), verdict
     return row(check["claim"], *map(labelled, cells, HEAD[1:]))
 
 
@@ -218,7 +217,7 @@ def _verdict(check: CheckRow) -> Markup:
 
 
 def _ours(check: CheckRow) -> str:
-    return with_bounds(finite(check["value"]), interval(check["ci95"]))
+    return with_bounds(check["value"], check["ci95"])
 
 
 def _p(check: CheckRow) -> str:

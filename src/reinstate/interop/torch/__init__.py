@@ -13,18 +13,28 @@ except ModuleNotFoundError as error:
         'reinstate.interop.torch needs PyTorch: pip install "reinstate[torch]"', name="torch"
     ) from None
 
-from reinstate.interop.torch.agent import Agent, Decision, load_agent
+from reinstate.interop.torch.agent import Agent, Decision, Recognizer, Recollection, load_agent
 from reinstate.interop.torch.cell import EpisodicLSTMCell, Gates, LSTMState, load_cell, save_cell
-from reinstate.interop.torch.memory import DND, Contents, Retrieval
+from reinstate.interop.torch.memory import (
+    DND,
+    Consolidating,
+    Contents,
+    EpisodicMemory,
+    Retrieval,
+)
 
 __all__ = [
     "DND",
     "Agent",
+    "Consolidating",
     "Contents",
     "Decision",
     "EpisodicLSTMCell",
+    "EpisodicMemory",
     "Gates",
     "LSTMState",
+    "Recognizer",
+    "Recollection",
     "Retrieval",
     "load_agent",
     "load_cell",

@@ -33,7 +33,17 @@ class Gates(NamedTuple):
     r: Tensor  # (…, hidden_size) reinstatement gate; zeros in the plain LSTM
 
 
-class EpisodicLSTMCell(nn.Module):
+class Module(nn.Module):
+    """A module that says what to do in place of TorchScript, which cannot read it."""
+
+    def __prepare_scriptable__(self) -> None:
+        raise NotImplementedError(
+            f"torch.jit.script cannot compile {type(self).__name__}: use torch.compile, or"
+            " torch.export.export to save a program"
+        )
+
+
+class EpisodicLSTMCell(Module):
     """The paper's epLSTM (equations 3–7); with `episodic=False` the plain LSTM, by the same code.
 
     i, f, o, r = σ(W_x x_t + W_h h_{t-1} + b)        each with rows of its own
@@ -98,6 +108,23 @@ class EpisodicLSTMCell(nn.Module):
         if self.episodic and c_ep is not None:
             c = c + gates.r * c_ep.to(dtype)
         return LSTMState(c, gates.o * c.tanh()), gates
+
+    def unroll(
+        self, x: Tensor, state: LSTMState | None = None, c_ep: Tensor | None = None
+    ) -> tuple[Tensor, LSTMState, Gates]:
+        """Take a step for each row of x, (time, …, input_size): h of all, the last state, gates.
+
+        `c_ep` is the same at every step, (…, hidden_size), or leads with time as well.
+        """
+        every = c_ep is not None and c_ep.dim() == x.dim()
+        outputs, opened = [], []
+        for time, row in enumerate(x):
+            recalled = c_ep[time] if c_ep is not None and every else c_ep
+            state, gates = self(row, state, recalled)
+            outputs.append(state.h)
+            opened.append(gates)
+        assert state is not None, "x has no steps"
+        return torch.stack(outputs), state, Gates(*map(torch.stack, zip(*opened, strict=True)))
 
     def extra_repr(self) -> str:
         """Describe the cell where PyTorch prints it."""

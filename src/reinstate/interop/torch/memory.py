@@ -1,7 +1,8 @@
-"""The paper's DND in PyTorch; `reinstate.memory` is the original.
+"""Episodic memories in PyTorch; `reinstate.memory` has the originals.
 
-`DND` holds the settings, `Contents` what lanes have stored. As in the original nothing is changed
-in place: a write or a read returns the new contents.
+`DND` and `Consolidating` hold the settings, `Contents` what lanes have stored. As in the originals
+nothing is changed in place: a write or a read returns the new contents. `EpisodicMemory` is a
+module that keeps them.
 """
 
 from __future__ import annotations  # the documentation is built without PyTorch
@@ -12,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from reinstate.errors import UserError, require_choices, require_positive
-from reinstate.interop.torch.cell import require_shape
+from reinstate.errors import UserError, require_choices, require_not_negative, require_positive
+from reinstate.interop.torch.cell import Module, require_shape
 
 TINY = 1e-12  # keeps the direction of a zero vector, and its gradient, finite
 
@@ -25,6 +26,7 @@ class Contents(NamedTuple):
     values: Tensor  # (…, capacity, value_size)
     written: Tensor  # (…, capacity) the number of the write that filled the slot; 0: it is empty
     used: Tensor  # (…, capacity) when it was last written or read
+    merged: Tensor  # (…, capacity) how many writes the key stands for
     writes: Tensor  # (…) so far
     clock: Tensor  # (…) writes and reads so far
 
@@ -84,6 +86,7 @@ class DND:
             values=torch.zeros(*batch, self.capacity, value_size, **floats),
             written=torch.zeros(*batch, self.capacity, **integers),
             used=torch.zeros(*batch, self.capacity, **integers),
+            merged=torch.zeros(*batch, self.capacity, **integers),
             writes=torch.zeros(batch, **integers),
             clock=torch.zeros(batch, **integers),
         )
@@ -103,9 +106,9 @@ class DND:
             where = torch.ones(lanes, dtype=torch.bool, device=contents.writes.device)
         require_shape("where", where, lanes)
         key, value = key.to(contents.keys.dtype), value.to(contents.values.dtype)
-        same = (contents.keys == key[..., None, :]).all(-1) & (contents.written > 0)
-        # Empty slots were never used, so they come first; a match comes before everything.
-        slot = contents.used.masked_fill(same, -1).argmin(-1)  # the first of those
+        slot, same = self._slot(contents, key.detach())
+        merged = torch.where(same, _at(contents.merged, slot), 0) + 1
+        key = self._merge(_at(contents.keys, slot, 1), key, merged[..., None])
         here = torch.arange(self.capacity, device=slot.device) == slot[..., None]
         here = here & where[..., None]
         now, writes = contents.clock + where, contents.writes + where
@@ -114,9 +117,20 @@ class DND:
             values=torch.where(here[..., None], value[..., None, :], contents.values),
             written=torch.where(here, writes[..., None], contents.written),
             used=torch.where(here, now[..., None], contents.used),
+            merged=torch.where(here, merged[..., None], contents.merged),
             writes=writes,
             clock=now,
         )
+
+    def _slot(self, contents: Contents, key: Tensor) -> tuple[Tensor, Tensor]:
+        """Find where a write under this key goes, and whether that slot is its own."""
+        same = (contents.keys == key[..., None, :]).all(-1) & (contents.written > 0)
+        # Empty slots were never used, so they come first; a match comes before everything.
+        return contents.used.masked_fill(same, -1).argmin(-1), same.any(-1)
+
+    def _merge(self, old: Tensor, new: Tensor, count: Tensor) -> Tensor:
+        """Return the key of a slot that had `old` and gets `new`, the count-th it stands for."""
+        return new
 
     def filled(self, contents: Contents) -> Tensor:
         """Return how many slots are taken, (…)."""
@@ -151,7 +165,7 @@ class DND:
 
     def _nearest(self, contents: Contents, query: Tensor) -> Tensor:
         """Find the slots of the k nearest keys, (…, k); ties go to the newest."""
-        ranks = self._distances(contents.keys.detach(), query)
+        ranks = self._rank(contents, self._distances(contents.keys.detach(), query))
         ranks = ranks.masked_fill(contents.written == 0, torch.finfo(ranks.dtype).max)
         slots = []
         for _ in range(self.k):
@@ -159,6 +173,10 @@ class DND:
             slots.append(contents.written.masked_fill(~tied, -1).argmax(-1, keepdim=True))
             ranks = ranks.scatter(-1, slots[-1], torch.inf)
         return torch.cat(slots, dim=-1)
+
+    def _rank(self, contents: Contents, distances: Tensor) -> Tensor:
+        """Say which neighbours come first: those of the lowest rank, (…, capacity)."""
+        return distances
 
     def _distances(self, keys: Tensor, query: Tensor) -> Tensor:
         # In float32 at least: a short type would take neighbours for one another.
@@ -177,6 +195,90 @@ class DND:
                 f" {self.capacity}: use the DND that made them"
             )
         return tuple(contents.writes.shape)
+
+
+@dataclass(frozen=True)
+class Consolidating(DND):
+    """A dictionary of contexts rather than of exposures: keys within reach are one context."""
+
+    merge: Literal["none", "replace", "mean"] = "mean"
+    """What a write does with the nearest key, if that is within reach."""
+    reach: float = 0.0
+    """The distance within which keys are taken for one context; 0: only identical ones are."""
+    recall: Literal["nearest", "newest"] = "nearest"
+    """Which of the neighbours within reach comes first on reading."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_not_negative(reach=self.reach)
+
+    def _slot(self, contents: Contents, key: Tensor) -> tuple[Tensor, Tensor]:
+        slot, identical = super()._slot(contents, key)
+        if self.merge == "none" or not self.reach:
+            return slot, identical  # at 0, not all keys of one direction: their distance is 0 too
+        distances = self._distances(contents.keys.detach(), key)
+        distance, nearest = distances.masked_fill(contents.written == 0, torch.inf).min(-1)
+        within = ~identical & (distance <= self.reach)
+        return torch.where(within, nearest, slot), identical | within
+
+    def _merge(self, old: Tensor, new: Tensor, count: Tensor) -> Tensor:
+        if self.merge != "mean":
+            return new
+        return torch.where(count == 1, new, old + (new - old) / count)  # the first replaces another
+
+    def _rank(self, contents: Contents, distances: Tensor) -> Tensor:
+        if self.recall == "nearest":
+            return distances
+        newest = -contents.written.to(distances.dtype)
+        return torch.where(distances <= self.reach, newest, distances)
+
+
+class EpisodicMemory(Module):
+    """A dictionary as a module: what it holds are buffers, which move and are saved with it.
+
+    Calling it reads. As in the paper, gradients reach queries but nothing that is stored; where
+    they should, use the dictionary itself.
+    """
+
+    def __init__(self, dictionary: DND, key_size: int, value_size: int, *batch: int) -> None:
+        super().__init__()
+        self.dictionary, self._sizes = dictionary, (key_size, value_size, *batch)
+        for name, tensor in dictionary.empty(*self._sizes)._asdict().items():
+            self.register_buffer(name, tensor)
+
+    @property
+    def contents(self) -> Contents:
+        """What it holds."""
+        return Contents(*(getattr(self, name) for name in Contents._fields))
+
+    def forward(self, query: Tensor) -> Retrieval:
+        """Combine the nearest neighbours, and note that they were used."""
+        found, contents = self.dictionary.read(self.contents, query)
+        self._hold(contents)
+        return found
+
+    def write(self, key: Tensor, value: Tensor, where: Tensor | None = None) -> None:
+        """Store a value, in the lanes of `where`."""
+        values = key.detach(), value.detach()
+        self._hold(self.dictionary.write(self.contents, *values, where))
+
+    def reset(self, where: Tensor | None = None) -> None:
+        """Forget everything, in the lanes of `where`, such as those whose epoch is over."""
+        contents = self.contents
+        gone = torch.ones_like(contents.writes, dtype=torch.bool) if where is None else where
+        for name, old in contents._asdict().items():
+            lanes = gone.reshape(*gone.shape, *[1] * (old.dim() - gone.dim()))
+            setattr(self, name, old.masked_fill(lanes, 0))
+
+    def _hold(self, contents: Contents) -> None:
+        for name, tensor in contents._asdict().items():
+            setattr(self, name, tensor)
+
+
+def _at(table: Tensor, slot: Tensor, axes: int = 0) -> Tensor:
+    """Take one row of each lane from a table with so many axes behind that of the rows."""
+    place = slot.reshape(*slot.shape, 1, *[1] * axes)
+    return table.take_along_dim(place, dim=-1 - axes).squeeze(-1 - axes)
 
 
 def _norm(x: Tensor) -> Tensor:

@@ -298,4 +298,6 @@
   }
 
   document.querySelectorAll(".game").forEach(mount);
+  // Arrow keys play at once, and do not scroll.
+  document.querySelector('[data-part="board"]').focus({ preventScroll: true });
 })();

@@ -1,4 +1,9 @@
-"""What somebody else may add: a task, a GRU agent, a memory, and an experiment about them."""
+"""A package to copy: it adds a task, a GRU agent, a memory, and an experiment about them.
+
+pip install examples/outsider
+python -m reinstate.testing outsider    # whether each keeps its contract
+reinstate reproduce guessing
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,12 +23,13 @@ from reinstate import (
     Network,
     Player,
     Settings,
+    World,
     draws,
 )
 from reinstate.analysis.verdicts import Region
 from reinstate.runs.experiment import Agents, Baselines, Check, Values
 from reinstate.tasks.bandits import BarcodeWorld
-from reinstate.tasks.base import Observation, World
+from reinstate.tasks.base import Observation
 from reinstate_paper.claims import claim
 
 
@@ -143,13 +149,9 @@ def optimum(task: HigherLower) -> Values:
 def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]:
     """Claim what must be true of any agent."""
     most = float(optimum["known"])
+    region, bound = Region(high=most), f"at most {most:.0f}"
     return [
-        claim(
-            f"{name} guesses no more than it may",
-            agent["reward"]["per_seed"],
-            Region(high=most),
-            f"at most {most:.0f}",
-        )
+        claim(f"{name} guesses no more than it may", agent["reward"]["per_seed"], region, bound)
         for name, agent in agents.items()
     ]
 
