@@ -3,6 +3,7 @@
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -51,8 +52,26 @@ autodoc_default_options = {
     "member-order": "bysource",
     "special-members": "__call__",
 }
-autodoc_mock_imports = ["gymnasium", "stoa", "torch"]  # pages are built without them
+autodoc_mock_imports = [
+    "gymnasium",
+    "stable_baselines3",
+    "stoa",
+    "torch",
+]  # pages are built without them
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 toc_object_entries_show_parents = "hide"
+
+
+def name_levels(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Give the sidebar's captions the level that headings by role have to have."""
+    tree = context.get("furo_navigation_tree")
+    if tree:
+        context["furo_navigation_tree"] = tree.replace(
+            'role="heading"', 'role="heading" aria-level="2"'
+        )
+
+
+def setup(app: Any) -> None:
+    app.connect("html-page-context", name_levels, priority=900)  # after furo's own

@@ -1,57 +1,35 @@
 """results.json and summary.json → tables of what agents earn, and of claims."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
 
 from reinstate.agent import AGENTS, Wiring
 from reinstate.analysis.results import CheckRow, Results, Summary
-from reinstate.analysis.verdicts import VERDICTS
+from reinstate.analysis.verdicts import ALPHA, over_seeds, with_interval
+from reinstate.choices.model import STRATEGIES
 from reinstate.cli.tables import as_text
-from reinstate.figures.numbers import written
+from reinstate.figures.chart import written
 from reinstate.figures.style import label
-from words import NBSP, Rows, markdown
+from reinstate_paper.multiverse.cells import Cell
+from reinstate_paper.multiverse.findings import sentences
+from words import NBSP, Record, Rows, markdown, once, players
 
 SUMMARIES = ("paper preset", "replicate", "quick preset")  # in the order of the files
+FIGURE = re.compile(r" \(Fig\. \w+\)$")
 AGENT = re.compile(r"(?<![\w-])(?:ep)?l2rl(?:-[a-z]+)?(?:-\d+)?(?![\w-])")
 
 
-def optimum(document: Results) -> str:
-    """List the optima; one that is known by exposure has a small table of its own."""
-    optima = {name.replace("_", " "): value for name, value in document["optimum"].items()}
-    single = [(n, as_text(value)) for n, value in optima.items() if not isinstance(value, list)]
-    parts = [[{"optimum": name, "value": value} for name, value in single]]
-    for name, values in optima.items():
-        if isinstance(values, list):
-            by_exposure = {str(n): as_text(value) for n, value in enumerate(values, 1)}
-            parts.append([{"exposure": name} | by_exposure])
-    return "\n\n".join(map(markdown, parts))
-
-
-def claims(document: Results) -> str:
-    """Show the paper's claims of one document, tested together, then ours, each tested alone."""
-    paper, ours = (
-        [_claim(each) for each in document["checks"] if bool(each["paper"]) is its]
-        for its in (True, False)
-    )
-    parts = [markdown(paper)] if paper else []
-    if ours:
-        parts += ["Claims of ours, each judged alone:"] if paper else []
-        parts.append(markdown(ours))
-    return "\n\n".join(parts)
-
-
-def _claim(check: CheckRow) -> dict[str, str]:
-    """Show a claim with its adjusted p, and with what was tried where it does not hold."""
-    verdict, adjusted = check["verdict"], check["p_holm"]
-    last = f"; tried: {check['tried']}" if check["tried"] and verdict != "supported" else ""
-    return {
-        **({"the paper": check["paper"]} if check["paper"] else {}),
-        "tested here": named(f"{check['claim']}: {check['bound']}"),
-        "value [95%]": _value(check),
-        "*p*": _odds(check["p"]),
-        **({"*p* (Holm)": "" if adjusted is None else _odds(adjusted)} if check["paper"] else {}),
-        "verdict": f"{_stressed(verdict)}{last}",
-    }
+def players_and_optima(document: Results) -> list[Record]:
+    """List what agents earn, then in the same columns what can be earned at best."""
+    played = [*players(document)]
+    none = {"share": None, "more": dict.fromkeys(played[0]["more"], "")}
+    optima = document["optimum"].items()
+    values = {name: as_text(v) for name, v in optima if not isinstance(v, (list, bool))}
+    best = [{"player": f"*{n.replace('_', ' ')}*", "rewards": v} | none for n, v in values.items()]
+    return played + best
 
 
 def named(claim: str) -> str:
@@ -60,48 +38,57 @@ def named(claim: str) -> str:
     return AGENT.sub(lambda found: labels.get(found[0], f"`{found[0]}`"), claim)
 
 
-def _stressed(verdict: str) -> str:
-    return verdict if verdict == "supported" else f"**{verdict}**"
-
-
-def _value(check: CheckRow) -> str:
-    ci95 = check["ci95"]
-    interval = f" [{ci95[0]:.3f},{NBSP}{ci95[1]:.3f}]" if ci95 else ""
-    return f"{check['value']:.3f}{interval}"
-
-
-def _odds(p: float) -> str:
-    return written(p).removeprefix("p ").removeprefix("= ").replace(" ", NBSP)
-
-
 def paper_claims(*summaries: Summary) -> str:
-    """Show the paper's claims in several summaries, the first of which has all; and the counts."""
-    rows = _side_by_side(summaries, of_the_paper=True)
-    for name in ("claims", *VERDICTS):
-        counts = [str(summary["totals"][name]) for summary in summaries]
-        rows.append(dict(zip(rows[0], ["", "", f"*{name}*", *counts], strict=True)))
-    return markdown(rows)
-
-
-def our_claims(*summaries: Summary) -> str:
-    """Show claims that the paper does not make."""
-    rows = _side_by_side(summaries, of_the_paper=False)
-    return markdown([{name: row[name] for name in row if name != "the paper"} for row in rows])
-
-
-def _side_by_side(summaries: Sequence[Summary], of_the_paper: bool) -> Rows:
-    """Make a row for each claim of the first summary; one that lacks it has an empty cell."""
+    """Show the paper's claims in several summaries, the first of which has all."""
     columns = dict(zip(SUMMARIES, map(claims_of, summaries), strict=False))
+    claims = [(key, c) for key, c in columns[SUMMARIES[0]].items() if c["paper"]]
+    sections = {check["paper"]: check["section"] for _, check in reversed(claims)}
+    # Claims stand with the section's other ones of the same statement.
+    statements = [(check["section"], check["paper"]) for _, check in claims]
+    claims.sort(key=lambda each: statements.index((each[1]["section"], each[1]["paper"])))
     rows = []
-    for key, check in columns[SUMMARIES[0]].items():
-        if bool(check["paper"]) is of_the_paper:
-            row = {"section": check["section"], "the paper": check["paper"]}
-            row["tested here"] = named(f"{check['claim']}: {_region(check)}")
-            for name, found in columns.items():
-                its = found.get(key)
-                row[name] = f"{_stressed(its['verdict'])} {_value(its)}" if its else ""
-            rows.append(row)
-    return rows
+    for key, check in claims:
+        first, section = sections[check["paper"]], check["section"]
+        said = FIGURE.sub("", check["paper"]) if section == first else f"as in {first}"
+        tested = _tested(check) if section == first else "the same"
+        row = {"the paper": f"{section}: {said}", "tested here": tested}
+        for name, found in columns.items():
+            row[name] = _cell(found.get(key), with_interval=name == SUMMARIES[0])
+        rows.append(row)
+    return markdown(_abridged(once(rows)))
+
+
+def _tested(check: CheckRow) -> str:
+    claim = check["claim"].replace(" in reward per episode", "")
+    claim = claim.replace("weight, as a share of the largest", "relative weight")
+    return named(f"{claim}: {_region(check)}")
+
+
+def _abridged(rows: Rows) -> Rows:
+    """Where a statement has several claims, say of the later ones only what differs."""
+    found, full = [], list[str]()
+    for row in rows:
+        words = row["tested here"].split(" ")
+        if row["the paper"] or len(words) != len(full):
+            full = words
+        else:
+            new = [word for word, first in zip(words, full, strict=True) if word != first]
+            row = row | {"tested here": f"… {' … '.join(new)}"}
+        found.append(row)
+    return found
+
+
+def _cell(check: CheckRow | None, with_interval: bool) -> str:
+    """Show a value, its verdict if not `supported`, and the p if only Holm's leaves it open."""
+    if check is None:
+        return "–"
+    value, ci95 = f"{check['value']:.3f}", check["ci95"]
+    if with_interval and ci95:
+        value += f" [{ci95[0]:.3f},{NBSP}{ci95[1]:.3f}]"
+    if check["verdict"] == "supported":
+        return value
+    value, p_holm = f"**{check['verdict']}** {value}", check["p_holm"]
+    return f"{value}, *{written(p_holm)}*" if p_holm and check["p"] <= ALPHA < p_holm else value
 
 
 def _region(check: CheckRow) -> str:
@@ -130,9 +117,66 @@ def claims_of(summary: Summary) -> dict[tuple[str, str], CheckRow]:
     return {(name, check["claim"]): check for name, part in parts for check in part["checks"]}
 
 
-TABLES: dict[str, Callable[..., str]] = {
-    "optimum": optimum,
-    "claims": claims,
-    "paper-claims": paper_claims,
-    "our-claims": our_claims,
-}
+def cells_in(documents: Sequence[Record]) -> dict[str, list[Cell]]:
+    """Gather recorded cells by experiment."""
+    found: dict[str, list[Cell]] = {}
+    for cell in (cell for document in documents for cell in document["grid"]):
+        own = Cell(*(cell[name] for name in Cell._fields))
+        found.setdefault(cell["experiment"], []).append(own)
+    return found
+
+
+def open_sentences(summary: Record, grids: Sequence[Record]) -> list[Record]:
+    """List the sentences of the paper that are not plainly supported; then count the others."""
+    found = sentences(cast(Any, summary), cells_in(grids))
+    rows = [
+        {
+            "sentence": f"{', '.join(each.sections)}: {each.text.partition(' (Fig')[0]}",
+            "verdict": each.verdict if each.verdict != "depends" else "depends on a choice",
+            "on": ", ".join(name.rpartition(".")[2] for name in each.depends),
+        }
+        for each in found
+        if each.verdict != "supported"
+    ]
+    rest = len(found) - len(rows)
+    return [
+        *rows,
+        {"sentence": f"the other {rest} of {len(found)}", "verdict": "supported", "on": ""},
+    ]
+
+
+def changed_alone(grids: Sequence[Record], claims: Mapping[str, str]) -> list[Record]:
+    """Show what becomes of claims (heading → experiment and text) as one choice is changed."""
+    known = {heading: each.split(": ", 1) for heading, each in claims.items()}
+    rows: dict[str, dict[str, str]] = {}
+    for experiment, cells in cells_in(grids).items():
+        for cell in cells:
+            options = [f"{n.rpartition('.')[2]} {v}" for n, v in cell.options.items()]
+            row = rows.setdefault(", ".join(options) or "paper preset", dict.fromkeys(claims, ""))
+            for heading, (name, text) in known.items():
+                for claim in cell.claims if name == experiment else ():
+                    if claim["claim"].startswith(text):
+                        row[heading] = f"{claim['value']:.2f}" if cell.learns else "no learning"
+    return [{"changed": options, **row} for options, row in rows.items()]
+
+
+def by_player(document: Record) -> list[Record]:
+    """Show the strategies of agents, and of the observer as control, under each coding."""
+    players = {label(name): each for name, each in document["agents"].items()}
+    surest = max(document["observers"], key=float)
+    players[f"observer, β = {surest}"] = document["observers"][surest]
+    rows: list[Record] = []
+    for who, codings in players.items():
+        for coding, parts in codings.items():
+            row: dict[str, Any] = {"player": who, "coding": coding}
+            for part, name in (("uncued", "IMF"), ("cued", "IMF"), ("cued", "IMB")):
+                weights = {n: w for n, w in parts.get(part, {}).items() if n in STRATEGIES}
+                row[f"{name}, {part}"] = _share(weights, name) if weights else ""
+            rows.append(row)
+    return rows
+
+
+def _share(weights: Record, name: str) -> str:
+    each = {n: np.array(w["per_seed"]) for n, w in weights.items()}
+    share = each[name] / np.max(np.abs(list(each.values())), axis=0)
+    return with_interval(over_seeds(share))

@@ -45,7 +45,8 @@ def mend(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[
     if lines and lines[0].startswith("Alias for field number"):
         lines[:] = [_escaped(comment_of(name))]
     else:
-        lines[:] = literal_layouts(lines)
+        heading = [f".. rubric:: {name}", ""] if what == "module" else []  # where one begins
+        lines[:] = [*heading, *literal_layouts(lines)]
         if inspect.isclass(obj) and dataclasses.is_dataclass(obj):
             lines += explained_fields(obj, name)
 

@@ -1,16 +1,17 @@
-"""Recorded results → tables and single numbers, as pages show them.
+"""Recorded results → tables, as pages show them.
 
 Pages type no number that a file under results/ holds. Tables are specified in tables.toml, with
 the words of `words` and `studies`; those of claims are made by `claim_tables`.
 """
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import claim_tables
 import studies
+import verbs
 import words
 from reinstate.files import read_json
 from reinstate.runs.conclusions import read_results
@@ -19,7 +20,12 @@ from words import markdown, once
 
 TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
 NAMES = {**vars(claim_tables), **vars(words), **vars(studies), **TABLES.pop("words")}
-PROGRAMS = {**claim_tables.TABLES, "recognition-parts": studies.parts}
+PROGRAMS: dict[str, Callable[..., str]] = {
+    "paper-claims": claim_tables.paper_claims,
+    "recognition-parts": studies.parts,
+    "verbs": verbs.verbs_table,
+    "commands": verbs.commands,
+}
 
 
 def file_of(name: str) -> Path:
@@ -36,9 +42,8 @@ def read(name: str) -> Any:
 
 def table(kind: str, names: Sequence[str]) -> str:
     """Make a table of files; a file that is not there is said to be missing."""
-    files = [file_of(name) for name in names]
-    if missing := [file for file in files if not file.exists()]:
-        return f"*Not recorded yet: {missing[0].relative_to(words.RESULTS)}.*"
+    if missing := [name for name in names if not file_of(name).exists()]:
+        return f"*Not recorded yet: {missing[0]}.*"
     documents = [*map(read, names)]
     if kind == "command":
         return "\n".join(["```", *(repeatable(each["command"]) for each in documents), "```"])
@@ -60,30 +65,3 @@ def _specified(kind: str, documents: list[Any]) -> str:
 
 def _filled(template: str, names: dict[str, Any]) -> str:
     return str(eval(f"f{template!r}", names))
-
-
-def number(text: str) -> str:
-    """`barcode-bandits optimum.own_memory .2f` → that number, written so.
-
-    In a list, a part of the path is a place, `min`, `max`, or words of the one claim that has them;
-    hyphens may stand for spaces: `two-step checks.IMF-on-uncued.value .2f`.
-    """
-    name, path, *spec = text.split()
-    if not file_of(name).exists():
-        return "–"  # not recorded yet
-    value = read(name)
-    for part in path.split("."):
-        if isinstance(value, list):
-            value = _in_list(value, part)
-        else:
-            value = value[part if part in value else part.replace("-", " ")]
-    return format(value, spec[0] if spec else "")
-
-
-def _in_list(values: list[Any], part: str) -> Any:
-    if part.isdecimal():
-        return values[int(part)]
-    if part in ("min", "max"):
-        return min(values) if part == "min" else max(values)
-    (found,) = [row for row in values if part in row["claim"].replace(" ", "-")]
-    return found

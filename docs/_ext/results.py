@@ -1,6 +1,6 @@
-"""What built pages have beside the plain ones: report.html, the games, a drawing, formulas.
+"""What built pages have in addition to the plain ones: report.html, the games, a drawing, formulas.
 
-Tables and numbers are in the pages themselves: see `fill_pages`. Formulas are MathML: no script, no
+Tables are in the pages themselves: see `fill_pages`. Formulas are MathML: no script, no
 fonts, nothing fetched.
 """
 

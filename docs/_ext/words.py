@@ -10,7 +10,6 @@ from reinstate.analysis.verdicts import over_seeds as over_seeds
 from reinstate.analysis.verdicts import with_interval as with_interval
 from reinstate.choices.model import STRATEGIES as STRATEGIES
 from reinstate.figures.style import label as label
-from reinstate.files import read_json
 from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.provenance import repeatable as repeatable
 from reinstate.runs.search import ranked as ranked
@@ -29,8 +28,6 @@ Rows = list[dict[str, str]]
 
 def markdown(rows: Rows, right: bool = False) -> str:
     """Write a table; what is behind the first column may stand on the right."""
-    if not rows:
-        return "*Nothing is recorded yet.*"
     rule = ["---", *["--:" if right else "---"] * (len(rows[0]) - 1)]
     lines = [[*rows[0]], rule, *([*row.values()] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -61,34 +58,8 @@ def times(value: float) -> str:
 
 def spent(seconds: float) -> str:
     """Write seconds in the unit that suits them."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-6:.3g} µs"
-
-
-def short(commit: str) -> str:
-    """Shorten a commit, and keep the `+…` that says that it was changed."""
-    first, plus, changed = commit.partition("+")
-    return f"{first[:7]}{plus}{changed}"
-
-
-def made_by_one_command() -> Iterator[Record]:
-    """Yield every recorded file that a single command made."""
-    for path in sorted(RESULTS.rglob("*.json")):
-        document = read_json(path)
-        if {"command", "device"} <= document.keys() and "experiments" not in document:
-            yield document | {"file": path.relative_to(RESULTS).as_posix()}
-
-
-def few_shot(card: Record) -> list[Record]:
-    """Return what an embedder was tested on, Lake's runs last."""
-    rows = [
-        row | {"task": f"{row['way']}-way {row['shot']}-shot, {row['rule']}"}
-        for row in card["few_shot"]
-    ]
-    runs = {"task": "Lake's 20 one-shot runs", "kaiser_2017": None}
-    return [*rows, card["one_shot_runs"] | runs]
+    unit, size = ("ms", 1e-3) if seconds >= 1e-3 else ("µs", 1e-6)
+    return f"{seconds / size:.3g} {unit}"
 
 
 def share_of_optimum(agent: Record) -> str:
@@ -105,16 +76,6 @@ def first_exposure(agent: Record) -> str:
     """Say the mean reward per episode of contexts that are met for the first time."""
     rewards = agent.get("by_exposure", {}).get("reward")
     return f"{rewards['mean'][0]:.2f}" if rewards else "–"
-
-
-def steps_of(learned_at: Sequence[int | None]) -> str:
-    """Write the median over seeds, and how many of them got there."""
-    reached = sorted(step for step in learned_at if step is not None)
-    if not reached:
-        return "–"
-    seeds = len(learned_at)
-    few = "" if len(reached) == seeds else f" ({len(reached)} of {seeds} seeds)"
-    return f"{reached[len(reached) // 2]:,}{few}"
 
 
 def parts_of(summary: Record, document: Record) -> Record:
@@ -146,27 +107,6 @@ def players(document: Record) -> Iterator[Record]:
                 "share": None if name in rivals else player["share_of_ceiling"],
                 "more": {column: f"{score:{number}}" for column, score in columns},
             }
-
-
-def provenance(document: Record) -> str:
-    """Say of which preset results are, where they were made and how long it took."""
-    epl2rl, before = document["agents"]["epl2rl"], trained_before(document)
-    time = f"{document['seconds']['total']:.0f} s in all, compile included"
-    if before >= 1:
-        total = f"{document['seconds']['total']:.0f} s after an interruption"
-        time = f"{total} and {before:.0f} s of training before it"
-    where = f"{len(epl2rl['seeds'])} seeds, {document['device']}"
-    return (
-        f"`{document['preset']}` preset, {where}, {time};"
-        f" epL2RL trained at {epl2rl['steps_per_second'] / 1e6:.0f} million steps per second."
-    )
-
-
-def trained_before(document: Record) -> float:
-    """Seconds of training done by calls before the one that finished, whose `seconds` these are."""
-    agents = document["agents"].values()
-    trained = sum(agent["train_steps"] / agent["steps_per_second"] for agent in agents)
-    return max(0.0, float(trained - document["seconds"]["train"]))
 
 
 def milestones(agent: Record) -> Iterator[Record]:
