@@ -121,7 +121,8 @@ def test_the_card_of_a_run(trained: TrainedAgent, saved: Path, command: Any) -> 
     (metric,) = card["model-index"][0]["results"][0]["metrics"]
     assert metric["value"] == with_interval(reward) and "over seeds (2)" in metric["name"]
     assert metric["value"] in text and "| memory.capacity | 6 |" in text
-    line = text.partition("console\nreinstate ")[2].partition("\n")[0]
+    watched, line, *_ = text.partition("console\n")[2].replace("reinstate ", "").splitlines()
+    assert command(watched.replace("FOLDER", str(saved))).code == 0
     assert command(f"{line} --out again").code == 0
     saved_too = read_json(Path("again/config.json"))["config"]
     assert saved_too == read_json(saved / "config.json")["config"]

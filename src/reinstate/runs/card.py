@@ -66,7 +66,10 @@ trained = reinstate.load("FOLDER")  # this one
 trained.evaluate()["reward"]
 ```
 
+Watch it, or train the same again:
+
 ```console
+reinstate watch {experiment.name} FOLDER
 {command_of(experiment, agent, values)}
 ```
 
