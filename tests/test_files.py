@@ -98,7 +98,7 @@ def test_recorded_results_keep_their_bytes(tmp_path: Path) -> None:
     assert written(tmp_path, read_json(path)) == path.read_text()
 
 
-BAD = ["", "{", "[NaN]", "[1e999]", f"[{2**64}]", f"[{'1' * 5000}]", '"\\ud800"', "[" * 100_000]
+BAD = ["", "{", "[NaN]", "[1e999]", f"[{'1' * 5000}]", '"\\ud800"', "[" * 100_000]
 
 
 @pytest.mark.parametrize("content", [*BAD, "\xff", None], ids=lambda text: repr(text)[:12])

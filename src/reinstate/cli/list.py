@@ -52,7 +52,7 @@ class List(Verb):
                 if groups[name] != said:
                     say(said := groups[name])
                 origin = f"; from {packages[name]}" if name in packages else ""
-                say(f"  {name:{WIDTH}} {_line(name, entries)}{origin}", WIDTH + 3)
+                say(f"  {name:{WIDTH}} {_line(entries[name])}{origin}", WIDTH + 3)
         say("next: reinstate train EXPERIMENT --help  # what can be set")
 
 
@@ -92,14 +92,9 @@ def _group(name: str, entry: Any, kind: str) -> str:
     return kind
 
 
-def _line(name: str, entries: dict[str, Any]) -> str:
-    entry = entries[name]
+def _line(entry: Any) -> str:
     if isinstance(entry, str):
         return entry
     section = [f"section {entry['section']}"] if entry["section"] else []
-    agents = next(
-        n for n, e in entries.items() if isinstance(e, dict) and e["agents"] == entry["agents"]
-    )
-    told = ", ".join(entry["agents"]) if agents == name else f"those of {agents}"
-    presets = f"presets {', '.join(entry['presets'])}"
-    return "; ".join([entry["summary"], *section, presets, f"agents {told}"])
+    lists = [f"{kind} {', '.join(entry[kind])}" for kind in ("presets", "agents")]
+    return "; ".join([entry["summary"], *section, *lists])

@@ -7,7 +7,7 @@ The command's help needs an experiment's settings alone: what scores, solves and
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores
 from reinstate.analysis.verdicts import Evidence, Region
@@ -130,11 +130,6 @@ def usual_settings(task: World) -> Settings[World, DND]:
     return Settings(task=task, seeds=4, memory=DND(capacity=writes), learner=LEARNER)
 
 
-def plain_experiment(name: str, task: World) -> "Experiment":
-    """Make an experiment of a task that comes without one: the usual agents, and no claims."""
-    return Experiment(name, type(task), presets={"quick": usual_settings(task)})
-
-
 @dataclass(frozen=True)
 class Experiment:
     """All that the command needs to know of an experiment. A name and a world are enough."""
@@ -184,8 +179,6 @@ class Experiment:
         return self.presets[name]
 
 
-T = TypeVar("T")
-
 EXPERIMENTS: Registry[Experiment] = Registry("experiment", {})
 TASKS: Registry[type[World]] = Registry("task", {})  # worlds that come without an experiment
 
@@ -193,10 +186,10 @@ TASKS: Registry[type[World]] = Registry("task", {})  # worlds that come without 
 def find_experiment(name: str) -> Experiment:
     """Look an experiment up; a task that has none gets one with defaults throughout."""
     if name in EXPERIMENTS:
-        experiment = _require(Experiment, "experiment", name, EXPERIMENTS[name])
+        experiment = EXPERIMENTS[name]
         return experiment if experiment.name == name else replace(experiment, name=name)
     if name in TASKS:
-        return Experiment(name, _require(type, "task", name, TASKS[name]))
+        return Experiment(name, TASKS[name])
     raise UserError(nearest("experiment", name, experiment_names()))
 
 
@@ -222,9 +215,3 @@ def experiment_of(world: type[World]) -> Experiment | None:
     """Find the experiment that is about a world, if any is."""
     found = (find_experiment(name) for name in experiment_names())
     return next((each for each in found if each.about_world and each.world is world), None)
-
-
-def _require(kind: type[T], word: str, name: str, thing: object) -> T:
-    if not isinstance(thing, kind):
-        raise UserError(f"{word} {name!r} is registered as {thing!r}, not as a {kind.__name__}")
-    return thing
