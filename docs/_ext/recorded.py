@@ -15,8 +15,7 @@ import verbs
 import words
 from reinstate.files import read_json
 from reinstate.runs.conclusions import read_results
-from reinstate.runs.provenance import repeatable
-from words import markdown, once
+from words import markdown, once, repeatable
 
 TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
 NAMES = {**vars(claim_tables), **vars(words), **vars(studies), **TABLES.pop("words")}

@@ -11,10 +11,9 @@ from scipy import stats
 from reinstate.analysis.verdicts import ALPHA, holm, over_seeds, with_interval
 from reinstate.files import read_json
 from reinstate.runs.experiment import EXPERIMENTS
-from reinstate.runs.provenance import repeatable
 from reinstate_paper.against_rivals import kept, rows
 from reinstate_paper.claims import does_as_well, lead
-from words import RESULTS, Record, markdown, shown
+from words import RESULTS, Record, markdown, repeatable, shown
 
 NAME = re.compile("|".join(EXPERIMENTS))
 SHARED = {"permutation": "shared arms"}

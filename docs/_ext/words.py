@@ -1,5 +1,6 @@
 """What cells of tables are written with: the names that tables.toml may use."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,7 @@ from reinstate.analysis.verdicts import with_interval as with_interval
 from reinstate.choices.model import STRATEGIES as STRATEGIES
 from reinstate.figures.style import label as label
 from reinstate.runs.experiment import EXPERIMENTS
-from reinstate.runs.provenance import repeatable as repeatable
 from reinstate.runs.search import ranked as ranked
-from reinstate.runs.size import in_bytes as in_bytes
 from reinstate_paper.claims import RECOGNISING as RECOGNISING
 from reinstate_paper.claims import SHARES as SHARES
 from reinstate_paper.claims import lead as lead
@@ -31,6 +30,20 @@ def markdown(rows: Rows, right: bool = False) -> str:
     rule = ["---", *["--:" if right else "---"] * (len(rows[0]) - 1)]
     lines = [[*rows[0]], rule, *([*row.values()] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def repeatable(command: str) -> str:
+    """Strip from a recorded command where its files went, and that it was continued."""
+    words = shlex.split(command)
+    if "--out" in words:
+        at = words.index("--out")
+        del words[at : at + 2]
+    return shlex.join(word for word in words if word != "--resume")
+
+
+def in_bytes(size: float) -> str:
+    """Write the size of a program for people."""
+    return f"{size / 1e3:.3g} kB" if size < 1e6 else f"{size / 1e6:.3g} MB"
 
 
 def once(rows: Rows) -> Rows:

@@ -114,7 +114,7 @@ def test_list(command: Command) -> None:
     for name in (*EXPERIMENTS, *AGENTS, *MEMORIES, *SINKS):
         (line,) = re.findall(rf"^  {name} +\S.*$", rest, re.MULTILINE)  # one record per line
     assert re.search(r"^  water-maze +epl2rl \(reward 7\.", weights, re.MULTILINE)
-    assert "experiments of the paper\n" in rest and "\nagents, rivals\n" in rest
+    assert rest.startswith("experiments\n") and "\nagents\n" in rest
     (line,) = re.findall("^  barcode-bandits .*$", rest, re.MULTILINE)
     assert "; section 4.1, Fig. 3a; presets quick, paper; agents epl2rl, l2rl, " in line
     listed = json.loads(command("list --json").out)
@@ -135,7 +135,6 @@ def test_list_says_each_thing_once(command: Command, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(known, "task", {**known["task"], "volatile": Volatile})
     (line,) = re.findall("^  volatile.*", command("list").out, re.MULTILINE)
     assert line.startswith("  volatile-bandit        A volatile bandit; presets quick")
-    assert_refused(command("play volatile-bandit"), "reinstate watch volatile-bandit RUN shows")
 
 
 def test_list_what_cannot_be_loaded(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

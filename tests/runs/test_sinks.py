@@ -148,11 +148,6 @@ def test_a_missing_package_is_named(name: str, run: Run, monkeypatch: pytest.Mon
     assert f'--track {name} needs {package}: pip install "reinstate[{name}]"' in str(error.value)
 
 
-def test_an_unknown_sink_is_refused() -> None:
-    with pytest.raises(UserError, match="unknown sink 'tensorbord': did you mean tensorboard"):
-        require_sinks(["tensorbord"])
-
-
 class Breaking:
     """A sink that fails in its second epoch, or as soon as it is opened for `nobody`."""
 

@@ -1,13 +1,11 @@
 """The verb `list`: what there is, ours and other packages'. It is imported to be described."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 from inspect import getdoc
 from typing import Any
 
 from reinstate.cli.parsing import Verb
 from reinstate.cli.tables import say
-from reinstate.errors import UserError
 from reinstate.registry import Registry, entry_points_of_others
 
 WIDTH = 22  # of the names' column
@@ -46,13 +44,10 @@ class List(Verb):
     def show(self, result: Listing) -> None:
         packages = result.pop("packages")
         for kind, entries in result.items():
-            groups = {name: _group(name, entry, kind) for name, entry in entries.items()}
-            said = ""
-            for name in sorted(entries, key=groups.__getitem__):
-                if groups[name] != said:
-                    say(said := groups[name])
+            say(kind)
+            for name, entry in entries.items():
                 origin = f"; from {packages[name]}" if name in packages else ""
-                say(f"  {name:{WIDTH}} {_line(entries[name])}{origin}", WIDTH + 3)
+                say(f"  {name:{WIDTH}} {_line(entry)}{origin}", WIDTH + 3)
         say("next: reinstate train EXPERIMENT --help  # what can be set")
 
 
@@ -76,20 +71,6 @@ def _weights() -> dict[str, str]:
         experiment, _, agent = name.partition("/")
         agents.setdefault(experiment, []).append(f"{agent} (reward {about['reward']:.3g})")
     return {experiment: ", ".join(found) for experiment, found in agents.items()}
-
-
-def _group(name: str, entry: Any, kind: str) -> str:
-    """Say under which heading an entry stands: what is of the paper comes first."""
-    if kind == "experiments":
-        own = not isinstance(entry, str) and entry["section"]
-        return f"{kind} of the paper" if own else f"{kind}, others"
-    if kind == "agents":
-        from reinstate.agent import AGENTS
-
-        with suppress(UserError):  # of a package that cannot be loaded
-            if type(AGENTS[name]).__module__.startswith("reinstate.rivals"):
-                return f"{kind}, rivals"
-    return kind
 
 
 def _line(entry: Any) -> str:

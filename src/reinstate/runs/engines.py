@@ -85,7 +85,7 @@ class Started:
         self, done: Callable[[], bool], result: Callable[[], Any], stop: Callable[[], Any]
     ) -> None:
         self._done, self._result = done, result
-        self.stop = stop  # after its epoch; told a second time, at once
+        self.stop = stop  # after its epoch
 
     def ended(self) -> str | None:
         """Return None while it goes on, then what went wrong, or nothing."""

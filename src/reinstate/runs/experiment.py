@@ -161,16 +161,14 @@ class Experiment:
     figures: Mapping[str, ComposedFigure] = field(default_factory=dict)  # of `reinstate figure`
 
     def __post_init__(self) -> None:
-        defaults: dict[str, Any] = {
-            "title": self.name.replace("-", " ").capitalize(),
-            "summary": self.title
-            or (self.world.__doc__ or "").strip().partition("\n")[0].rstrip("."),
+        about = (self.world.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+        filled = {
+            "title": self.title or self.name.replace("-", " ").capitalize(),
+            "summary": self.summary or self.title or about,
+            "presets": self.presets or {"quick": usual_settings(self.world())},
         }
-        for name, default in defaults.items():
-            if not getattr(self, name):
-                object.__setattr__(self, name, default)
-        if not self.presets:
-            object.__setattr__(self, "presets", {"quick": usual_settings(self.world())})
+        for name, value in filled.items():
+            object.__setattr__(self, name, value)
 
     def preset(self, name: str) -> Settings:
         """Look a preset up."""

@@ -1,7 +1,6 @@
 """Where results come from: which program made them, and by which command."""
 
 import os
-import shlex
 import subprocess
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -24,18 +23,6 @@ def provenance() -> Provenance:
 def today() -> str:
     """Return the date in UTC, as 2018-07-10."""
     return datetime.now(UTC).date().isoformat()
-
-
-def repeatable(command: str) -> str:
-    """Strip from a recorded command where its files went, and that it was continued."""
-    try:
-        words = shlex.split(command)
-    except ValueError:  # a file's: quotes that never close, say
-        return command
-    if "--out" in words:
-        at = words.index("--out")
-        del words[at : at + 2]
-    return shlex.join(word for word in words if word != "--resume")
 
 
 def commit() -> str | None:

@@ -20,10 +20,8 @@ from reinstate.settings import Settings
 PROGRAM = 400_000_000  # bytes of Python, JAX and its compiler
 KEPT = 80  # bytes of a step that are kept to differentiate it, for each unit of the network
 RECORDED = 100  # bytes of a step of an evaluation
-LOWER = (
-    "seeds, --trials, learner.lanes, evaluation.epochs, network.hidden-size, memory.capacity or"
-    " the task's size"
-)
+LOWER = """seeds, --trials, learner.lanes, evaluation.epochs, network.hidden-size,
+memory.capacity or the task's size"""
 
 
 def require_room(
@@ -58,8 +56,8 @@ def require_fits(need: float, lower: str = LOWER) -> None:
     there = memory_there_is()
     if need + PROGRAM > there:
         raise UserError(
-            f"this needs about {in_bytes(need + PROGRAM)} of memory, and there are"
-            f" {in_bytes(there)}: lower {lower}"
+            f"this needs about {(need + PROGRAM) / 1e9:.3g} GB of memory, and there are"
+            f" {there / 1e9:.3g} GB: lower {' '.join(lower.split())}"
         )
 
 
@@ -71,15 +69,6 @@ def memory_there_is() -> float:
     with suppress(AttributeError, ValueError, OSError):  # not a POSIX system
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     return math.inf
-
-
-def in_bytes(size: float) -> str:
-    """Write a number of bytes for people."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:,.0f} TB" if size >= 100 else f"{size:.3g} TB"
 
 
 def bytes_of(tree: Any) -> int:

@@ -208,16 +208,11 @@ class Handed:
             self.reporter.note(f"{job.name}: {said}")
 
     def _stop(self) -> None:
-        """Stop what goes on, and wait for it; whoever cannot wait gives a second signal."""
-        try:
-            for _, started in self.working.values():
-                started.stop()
-            while any(started.ended() is None for _, started in self.working.values()):
-                time.sleep(PAUSE)
-        except KeyboardInterrupt:
-            for _, started in self.working.values():
-                started.stop()
-            raise
+        """Stop what goes on, and wait for it."""
+        for _, started in self.working.values():
+            started.stop()
+        while any(started.ended() is None for _, started in self.working.values()):
+            time.sleep(PAUSE)
 
 
 def _is_free(job: Job, folder: Path) -> bool:
