@@ -257,7 +257,7 @@ def locked(folder: Path) -> Iterator[None]:
             raise InUse(f"{folder} is in use by another process: {advice}") from None
     _held[key] = threading.get_ident()
     try:
-        sweep(folder)
+        _remove_leftovers(folder)
         yield
     finally:
         del _held[key]
@@ -269,13 +269,12 @@ def locked(folder: Path) -> Iterator[None]:
                 each.rmdir()
 
 
-def sweep(folder: Path) -> None:
+def _remove_leftovers(folder: Path) -> None:
     """Remove what a killed process of ours was writing in a folder that is held now."""
-    inner = (folder / name for name in INNER)
+    inner = [folder / name for name in INNER]
     for each in (folder, *(path for path in inner if not path.is_symlink())):
-        with suppress(OSError):  # what cannot be read or removed does no harm
-            for left in [path for path in each.iterdir() if LEFTOVER.fullmatch(path.name)]:
-                left.unlink()
+        for left in [path for path in each.glob(".*.tmp") if LEFTOVER.fullmatch(path.name)]:
+            left.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from reinstate import rivals  # noqa: F401  (registers them)
 from reinstate.agent import AgentKind, Network, maker_of
-from reinstate.errors import LARGEST_COUNT, UserError, nearest, one_line, require_positive
+from reinstate.errors import UserError, nearest, one_line, require_positive, require_seed
 from reinstate.evaluation import Evaluation
 from reinstate.files import convert
 from reinstate.learner import A2C, Learner, Rates
@@ -19,16 +19,9 @@ from reinstate.tasks.base import World
 W = TypeVar("W", bound=World)
 M = TypeVar("M", bound=Memory)
 
-MAX_SEED = LARGEST_COUNT
 Value = int | float | bool | str
 KIND = "kind"  # under this name a memory that is no DND says what it is
 MEMORY_KIND = "memory-kind"  # what kind of memory is a setting by this name
-
-
-def require_seed(seed: int, name: str = "seed") -> None:
-    """Refuse a seed that random numbers cannot start from."""
-    if not 0 <= seed <= MAX_SEED:
-        raise UserError(f"{name} must lie between 0 and {MAX_SEED}, not {seed}")
 
 
 @dataclass(frozen=True)
@@ -47,9 +40,8 @@ class Settings(Generic[W, M]):
 
     def __post_init__(self) -> None:
         require_positive(seeds=self.seeds)
-        require_seed(self.first_seed, "first_seed")
-        require_seed(self.seed_range[-1], "the last seed")
-        require_seed(self.evaluation.seed, "evaluation.seed")
+        require_seed(first_seed=self.first_seed, **{"the last seed": self.seed_range[-1]})
+        require_seed(**{"evaluation.seed": self.evaluation.seed})
         if self.evaluation.seed in self.seed_range:
             raise UserError(
                 f"evaluation.seed {self.evaluation.seed} is a training seed: choose another,"
@@ -147,11 +139,6 @@ def to_dict(settings: Any) -> dict[str, Any]:
             )
         values["memory"][KIND] = name
     return values
-
-
-def memory_name(settings: Settings) -> str:
-    """Return the name of the kind of memory that settings have."""
-    return MEMORIES.name_of(type(settings.memory)) or type(settings.memory).__name__
 
 
 def from_dict(kind: Any, values: Any, where: str = "settings") -> Any:

@@ -83,7 +83,7 @@ def test_a_disk_that_cannot_be_written(
     [
         ("--seed 0", "evaluation.seed 0 is a training seed"),
         ("--epoch 5", "did you mean --epochs?"),
-        ("--checkpoint nowhere", "nowhere is no file: name a checkpoint of the run"),
+        ("--checkpoint nowhere", "nowhere does not exist: "),
         ("--record x/config.json", "x/config.json exists: choose another --record"),
     ],
 )

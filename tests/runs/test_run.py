@@ -206,12 +206,6 @@ def test_a_checkpoint_that_cannot_be_read(tmp_path: Path, how: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_a_checkpoint_that_is_not_there(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "none"):
-        with pytest.raises(UserError, match=f"{path} is no file: name a checkpoint of the run"):
-            load_checkpoint(path, a_state())
-
-
 @pytest.mark.parametrize(
     "metadata", [None, {"format": "pt"}, {CHECKPOINT: "-1.5"}, {CHECKPOINT: '{"epoch": 1}'}]
 )

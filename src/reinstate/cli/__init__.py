@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
 from reinstate.errors import Stopped, UserError, nearest, one_line, out_of_memory
 
@@ -144,7 +144,12 @@ def parse(arguments: list[str]) -> Any:
         _print_help()
         raise SystemExit(0)
     if verb == COMPLETION:
-        _complete(" ".join(rest))
+        from reinstate.cli.parsing import completion
+
+        if (shell := " ".join(rest)) not in SHELLS:
+            raise UserError(f"use reinstate {COMPLETION} SHELL, with one of {', '.join(SHELLS)}")
+        print(completion(shell, {name: _options(name) for name in VERBS}), end="")
+        raise SystemExit(0)
     if verb in VERBS:
         from reinstate.cli.parsing import parse_verb
 
@@ -158,16 +163,6 @@ def _print_help() -> None:
         print(f"{group}:")
         for name, text in verbs.items():
             print(f"  {name:{max(map(len, VERBS))}}  {text}")
-
-
-def _complete(shell: str) -> NoReturn:
-    """Print a script that completes commands in a shell, and stop."""
-    from reinstate.cli.parsing import completion
-
-    if shell not in SHELLS:
-        raise UserError(f"use reinstate {COMPLETION} SHELL, with one of {', '.join(SHELLS)}")
-    print(completion(shell, {name: _options(name) for name in VERBS}), end="")
-    raise SystemExit(0)
 
 
 def _options(verb: str) -> Any:

@@ -13,7 +13,7 @@ from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import Design
 from reinstate.cli.shared import Flag, NewFile, Verb, shown
 from reinstate.cli.tables import say, say_next
-from reinstate.errors import UserError, nearest, require_positive
+from reinstate.errors import UserError, nearest, require_positive, require_seed
 from reinstate.files import require_empty, require_new
 from reinstate.runs.choice_fits import (
     fit_beside,
@@ -27,7 +27,7 @@ from reinstate.runs.choice_fits import (
 )
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
-from reinstate.settings import read_pairs, require_seed
+from reinstate.settings import read_pairs
 
 READ_BY = ("columns", "common")  # options that are pairs
 Model = Literal["one-back", "learned", "hierarchical"]
@@ -109,7 +109,7 @@ class FitChoices(Verb):
 
     def do(self, command: str) -> Any:
         require_positive(prior_sd=self.prior_sd)
-        require_seed(self.seed)
+        require_seed(seed=self.seed)
         if self.example:
             require_new(self.example, "--example")
             write_example(self.example, self.seed)

@@ -34,8 +34,6 @@ def write_weights(path: Path, params: Any, epoch: int, dtype: Any = None) -> Non
 
 def load_checkpoint(path: Path, template: Any) -> tuple[Any, int]:
     """Read a checkpoint and the epoch it is of, if it fits the template (or its shapes)."""
-    if not path.is_file():
-        raise UserError(f"{path} is no file: name a checkpoint of the run")
     arrays, epoch = _read(path, CHECKPOINT)
     return _fill(path, arrays, template), epoch
 

@@ -32,7 +32,6 @@ from reinstate.runs.loop import signals
 from reinstate.runs.progress import Reporter, duration
 from reinstate.settings import Value, changed, flat, from_dict, to_dict
 
-LARGEST_FILE = 1_000_000  # bytes of a sweep's file
 LONGEST_NAME = 120  # characters of a run's name
 PAUSE = 0.1  # seconds between looks at the runs under way
 MEASURED = ("seed", "reward", "regret", "steps", "seconds")
@@ -57,7 +56,7 @@ class Asked:
 def read_file(path: Path) -> dict[str, Any]:
     """Read a sweep's TOML file: fields of `Asked`, by name."""
     try:
-        found = tomllib.loads(read_bytes(path, LARGEST_FILE).decode("utf-8"))
+        found = tomllib.loads(read_bytes(path).decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is no TOML file: {error}") from None
     asked = {key.replace("-", "_"): value for key, value in found.items()}

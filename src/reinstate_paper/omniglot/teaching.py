@@ -25,9 +25,9 @@ from reinstate.errors import (
     require_not_negative,
     require_positive,
     require_probability,
+    require_seed,
     require_within,
 )
-from reinstate.settings import require_seed
 from reinstate_paper.omniglot.distortion import Distortion, distorted, turned
 from reinstate_paper.omniglot.embedder import SIZE, Convolutions, Embedder, Precision
 from reinstate_paper.omniglot.lifelong import LifelongMemory, Slots
@@ -77,7 +77,7 @@ class Pretraining:
         require_within(1e-30, 1e30, adam_epsilon=self.adam_epsilon)
         require_probability(warmup=self.warmup, average=self.average, dropout=self.dropout)
         require_choices(self)
-        require_seed(self.seed)
+        require_seed(seed=self.seed)
         if self.dropout == 1:
             raise UserError("dropout = 1 would leave nothing to learn from: lower it")
         if self.characters % self.batch:
