@@ -11,7 +11,7 @@ from reinstate.figures.chart import Chart, Trajectories
 from reinstate.figures.labels import Name, names_of
 from reinstate.figures.mazes import draw_way, key_handles
 from reinstate.figures.mpl import APART, draw_chart, marker_style, name_lines, text_colour
-from reinstate.figures.style import LIGHT, PANEL_LETTER, PAPER, readable
+from reinstate.figures.style import LIGHT, PANEL_LETTER, PAPER, own_style, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,16 +49,10 @@ class _Box(NamedTuple):
     height: float
 
 
+@own_style(**{"xtick.major.size": 2.0, "ytick.major.size": 2.0, "axes.labelpad": 2.0,
+              "xtick.major.pad": 2.0, "ytick.major.pad": 2.0})  # fmt: skip
 def compose(panels: Sequence[Panel], width: str) -> "Figure":
     """Draw panels at the width of a column or of a page."""
-    from reinstate.figures.canvas import own_style
-
-    with own_style(**{"xtick.major.size": 2.0, "ytick.major.size": 2.0, "axes.labelpad": 2.0,
-                      "xtick.major.pad": 2.0, "ytick.major.pad": 2.0}):  # fmt: skip
-        return _compose(panels, width)
-
-
-def _compose(panels: Sequence[Panel], width: str) -> "Figure":
     from reinstate.figures.canvas import Figure
 
     whole, rows = WIDTHS[width], _rows(panels, width)

@@ -13,15 +13,7 @@ from page.recorded import BARCODES, RESULTS
 from reinstate.analysis.verdicts import with_interval
 from reinstate.figures.markup import with_bounds
 from reinstate.figures.page import load, page_of
-from reinstate.figures.style import (
-    CONTRAST,
-    DARK,
-    LIGHT,
-    TEXT_CONTRAST,
-    contrast,
-    label,
-    readable,
-)
+from reinstate.figures.style import CONTRAST, DARK, LIGHT, TEXT_CONTRAST, contrast, label, readable
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import EXPERIMENTS
 

@@ -15,13 +15,7 @@ from page.reading import read
 from page.recorded import RESULTS
 from reinstate.errors import UserError
 from reinstate.figures.page import write_page
-from reinstate.figures.page.play import (
-    GAMES,
-    agent_of,
-    best_of,
-    play_page,
-    write_play,
-)
+from reinstate.figures.page.play import GAMES, agent_of, best_of, play_page, write_play
 from reinstate.files import read_json
 from reinstate.runs.run import SHIPPED
 from spoken import Command, assert_refused

@@ -50,28 +50,28 @@ def by_exposure(record: Record) -> ByExposure:
     regret = np.asarray(record.best_expected_reward) - np.asarray(record.expected_reward)
     reward = np.asarray(record.reward).sum(axis=-1)  # (seeds, epochs, episodes)
     cumulative = regret.cumsum(axis=-1)  # (seeds, epochs, episodes, steps)
-    # Exposures that some seed never met (an urn's rare tail) have no mean over seeds.
-    shared = int(min(e.max() for e in exposure)) + 1
-    by_step = _means(cumulative, exposure, shared)  # (seeds, exposures, steps)
+    by_step = means_by_exposure(cumulative, exposure)  # (seeds, exposures, steps)
+    shared = by_step.shape[1]
     return {
         "exposure": list(range(1, shared + 1)),
         "episodes": [int((exposure == e).sum()) for e in range(shared)],
-        "reward": over_seeds(_means(reward, exposure, shared)),
+        "reward": over_seeds(means_by_exposure(reward, exposure)),
         # Worlds that cannot tell what actions are worth have no regret.
-        "regret": without_nan(over_seeds(_means(cumulative[..., -1], exposure, shared))),
+        "regret": without_nan(over_seeds(means_by_exposure(cumulative[..., -1], exposure))),
         "regret_by_step": without_nan(by_step.mean(axis=0).tolist()),
         "regret_by_step_ci95": without_nan(ends_of(by_step)),
     }
 
 
-def _means(values: np.ndarray, exposure: np.ndarray, count: int) -> np.ndarray:
-    """Average over episodes, for each seed and exposure: (seeds, exposures, …)."""
-    return np.stack(
-        [
-            np.stack([seed_values[seed_exposure == e].mean(axis=0) for e in range(count)])
-            for seed_values, seed_exposure in zip(values, exposure, strict=True)
-        ]
-    )
+def means_by_exposure(values: np.ndarray, exposure: np.ndarray) -> np.ndarray:
+    """Average over episodes, for each seed and exposure: (seeds, exposures, …).
+
+    Exposures that some seed never met (an urn's rare tail) have no mean over seeds: they are left
+    out.
+    """
+    shared = range(int(min(e.max() for e in exposure)) + 1)
+    seeds = zip(values, exposure, strict=True)
+    return np.array([[own[met == e].mean(axis=0) for e in shared] for own, met in seeds])
 
 
 def exposure_scores(record: Record) -> Scores:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reinstate.analysis.results import OverSeeds
+from reinstate.analysis.exposures import means_by_exposure
 from reinstate.analysis.verdicts import over_seeds
 from reinstate.evaluation import Record
 from reinstate.tasks.water_maze import WaterMaze
@@ -35,8 +35,8 @@ def maze_scores(world: WaterMaze, record: Record) -> dict[str, Any]:
     exposure, found, moves = episodes.exposure, episodes.found, episodes.first_goal
     shortest = found & (moves == fewest_moves(world)[episodes.cell[..., 0], episodes.goal])
     return {
-        "steps_or_end": _by_exposure(moves, exposure),
-        "shortest": _by_exposure(shortest, exposure),
+        "steps_or_end": over_seeds(means_by_exposure(moves, exposure)),
+        "shortest": over_seeds(means_by_exposure(shortest, exposure)),
         "trajectories": trajectory_pairs(episodes),
     }
 
@@ -81,13 +81,3 @@ def _path(episodes: Episodes, seed: int, episode: int) -> list[int]:
     at = seed, episode
     cells = episodes.cell[at][: episodes.first_goal[at]].tolist()
     return [*cells, int(episodes.goal[at])] if episodes.found[at] else cells
-
-
-def _by_exposure(values: np.ndarray, exposure: np.ndarray) -> OverSeeds:
-    """Average over the episodes of each exposure; over seeds.
-
-    Exposures that some seed never met (an urn's rare tail) are left out.
-    """
-    at = [exposure == e for e in range(int(min(e.max() for e in exposure)) + 1)]
-    sums = np.stack([np.where(a, values, 0).sum(axis=-1) for a in at], axis=-1)
-    return over_seeds(sums / np.stack([a.sum(axis=-1) for a in at], axis=-1))

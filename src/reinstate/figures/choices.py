@@ -9,16 +9,7 @@ from reinstate.analysis.results import Results
 from reinstate.choices import model
 from reinstate.choices.documents import ORDER, PANELS, ChoiceFit, Recovery, interval_and_p
 from reinstate.choices.stay import COMPANION
-from reinstate.figures.chart import (
-    Chart,
-    Line,
-    Series,
-    at,
-    curve,
-    points,
-    sharing_y,
-    with_series,
-)
+from reinstate.figures.chart import Chart, Line, Series, at, curve, points, sharing_y, with_series
 from reinstate.figures.style import BLACK, STRATEGIES, ShownAgent, colour, shown_agents
 
 # Title, x-label and y-label of each kind of chart.

@@ -16,13 +16,7 @@ from reinstate.errors import UserError, one_line
 from reinstate.figures.chart import Chart, Drawing
 from reinstate.figures.markup import Markup, framed, joined, part, tag
 from reinstate.figures.mpl import require_own
-from reinstate.figures.page.charts import (
-    figure,
-    map_figure,
-    style_of,
-    ways_figure,
-    worth,
-)
+from reinstate.figures.page.charts import figure, map_figure, style_of, ways_figure, worth
 from reinstate.figures.page.documents import Document, load, results_in
 from reinstate.figures.page.tables import cards, claims, notes, origins, scores
 from reinstate.figures.style import shown_agents
