@@ -167,10 +167,12 @@ def figure_5(documents: Documents, width: str | None = None) -> "Figure":
 
 def figure_6(documents: Documents, width: str | None = None) -> "Figure":
     """Compose Figure 6: which strategies explain choices, and when the gate opens."""
-    from reinstate.figures.choices import strategy_weights
+    from reinstate.choices.model import STRATEGIES
+    from reinstate.figures.choices import choice_weights
 
     results = _plotted(documents["two-step"])
-    weights = [replace(c, of=c.of.removesuffix(" episodes")) for c in strategy_weights(results)]
+    every = choice_weights(results, STRATEGIES)  # without bias and perseveration
+    weights = [replace(c, of=c.of.removesuffix(" episodes")) for c in every]
     _required(weights, results, "weights of strategies")
     charts = gates(_only(results, MEMORY))
     paired = [chart for chart in charts if chart.paired]

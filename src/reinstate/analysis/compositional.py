@@ -8,7 +8,12 @@ import numpy as np
 from jax import Array
 from jax.lax import Precision
 
-from reinstate.analysis.exposures import exposure_scores, familiarity, mean_where
+from reinstate.analysis.exposures import (
+    exposure_scores,
+    familiarity,
+    mean_over_seeds,
+    mean_where,
+)
 from reinstate.analysis.results import OverSeeds, Scores
 from reinstate.analysis.verdicts import ends_of, over_seeds, without_nan
 from reinstate.evaluation import Record
@@ -58,11 +63,11 @@ def retrieval_of_stimuli(record: Record) -> OverSeeds | None:
     asked = np.asarray(record.trace.query)
     classes = np.asarray(record.trace.classes)  # (seeds, epochs, episodes, steps, 2)
     known = _of_query(np.asarray(record.trace.exposures), asked) > 0
-    if np.all(retrieved < 0) or not known.any(axis=(1, 2, 3)).all():
+    if np.all(retrieved < 0):
         return None
     then = np.take_along_axis(classes, np.maximum(retrieved, 0)[..., None], axis=2)
-    same = np.any(then == _of_query(classes, asked)[..., None], axis=-1) & (retrieved >= 0)
-    return over_seeds(np.array([s[k].mean() for s, k in zip(same, known, strict=True)]))
+    same = np.any(then == _of_query(classes, asked)[..., None], axis=-1)
+    return mean_over_seeds(same & (retrieved >= 0), known)
 
 
 def _of_query(of_both: np.ndarray, asked: np.ndarray) -> np.ndarray:

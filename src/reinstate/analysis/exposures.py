@@ -87,11 +87,18 @@ def retrieval_accuracy(record: Record) -> OverSeeds | None:
     """
     retrieved = np.asarray(record.retrieved)[..., 0]  # (seeds, epochs, episodes)
     context, known = np.asarray(record.context_id), np.asarray(record.exposure) > 0
-    if np.all(retrieved < 0) or not known.any(axis=(1, 2)).all():
+    if np.all(retrieved < 0):
         return None
     same = np.take_along_axis(context, np.maximum(retrieved, 0), axis=-1) == context
-    right = same & (retrieved >= 0)
-    return over_seeds(np.array([r[k].mean() for r, k in zip(right, known, strict=True)]))
+    return mean_over_seeds(same & (retrieved >= 0), known)
+
+
+def mean_over_seeds(values: np.ndarray, here: np.ndarray) -> OverSeeds | None:
+    """Average over some of the episodes, for each seed; nothing where a seed has none of them."""
+    seeds = list(zip(values, here, strict=True))
+    if not all(some.any() for _, some in seeds):
+        return None
+    return over_seeds([own[some].mean(dtype=float) for own, some in seeds])
 
 
 FALSE_ALARMS = np.arange(21) / 20
@@ -186,13 +193,9 @@ def _on_the_arm_recalled(
 ) -> EliminationScores:
     """Score how often a new context gets the good arm of the context whose state came back."""
     retrieved = np.asarray(record.retrieved)[..., 0]
-    here = new & (retrieved >= 0)
-    if not here.any(axis=(1, 2)).all():
-        return {}
     recalled = np.take_along_axis(arm, np.maximum(retrieved, 0), axis=-1)
-    return {
-        "recalled": over_seeds([s[h].mean() for s, h in zip(pull == recalled, here, strict=True)])
-    }
+    share = mean_over_seeds(pull == recalled, new & (retrieved >= 0))
+    return {"recalled": share} if share else {}
 
 
 def _taken_before(arm: np.ndarray, num_arms: int) -> np.ndarray:

@@ -20,7 +20,7 @@ difference", nor does a difference too small to matter support "more".
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,21 +142,21 @@ def judge_mean(per_seed: Any, region: Region) -> Evidence:
     ends = student(values)
     if ends is None or not np.isfinite(values).all():  # what a seed lacks decides nothing
         return Evidence(float(values.mean()), None, 1.0, 1.0, len(values))
-    above_low, below_low = _against(values, region.low)
-    above_high, below_high = _against(values, region.high)
-    return Evidence(
-        value=float(values.mean()),
-        ci95=ends.tolist(),
-        p_for=max(above_low, below_high),
-        p_against=min(below_low, above_high),
-        seeds=len(values),
-    )
+    p = _weighed(region, lambda end: _against(values, end))
+    return Evidence(float(values.mean()), ends.tolist(), *p, len(values))
+
+
+def _weighed(
+    region: Region, against: Callable[[float], tuple[float, float]]
+) -> tuple[float, float]:
+    """Return p_for and p_against, of a test of each end of the region in both directions."""
+    above_low, below_low = (0.0, 1.0) if math.isinf(region.low) else against(region.low)
+    above_high, below_high = (1.0, 0.0) if math.isinf(region.high) else against(region.high)
+    return max(above_low, below_high), min(below_low, above_high)
 
 
 def _against(values: Any, end: float) -> tuple[float, float]:
     """Return p of two tests: that the mean is not above `end`, and that it is not below."""
-    if math.isinf(end):
-        return (0.0, 1.0) if end < 0 else (1.0, 0.0)
     n, apart = len(values), float(values.mean()) - end
     error = float(values.std(ddof=1)) / math.sqrt(n)
     if error > 1e-12 * max(abs(end), 1.0):
@@ -175,14 +175,9 @@ def judge_rate(hits: Sequence[bool], region: Region) -> Evidence:
     k, n = sum(map(bool, hits)), len(hits)
 
     def against(end: float) -> tuple[float, float]:
-        if math.isinf(end):
-            return (0.0, 1.0) if end < 0 else (1.0, 0.0)
         return float(scipy.stats.binom.sf(k - 1, n, end)), float(scipy.stats.binom.cdf(k, n, end))
 
-    above_low, below_low = against(region.low)
-    above_high, below_high = against(region.high)
-    p_for, p_against = max(above_low, below_high), min(below_low, above_high)
-    return Evidence(k / n, exact_rate(k, n), p_for, p_against, n)
+    return Evidence(k / n, exact_rate(k, n), *_weighed(region, against), n)
 
 
 def judge_all(parts: Sequence[Evidence]) -> Evidence:
