@@ -1,7 +1,7 @@
 """Compositional bandits: does what is known of one stimulus help next to a new one?"""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +12,7 @@ from reinstate.analysis.exposures import (
     exposure_scores,
     familiarity,
     mean_over_seeds,
-    mean_where,
+    means_by_count,
 )
 from reinstate.analysis.results import OverSeeds, Scores
 from reinstate.analysis.verdicts import ends_of, over_seeds, without_nan
@@ -33,7 +33,7 @@ def compositional_scores(record: Record) -> Scores:
     asked = np.asarray(record.trace.query)  # (seeds, epochs, episodes, steps)
     met = _of_query(exposures, asked)
     regret = np.asarray(record.best_expected_reward) - np.asarray(record.expected_reward)
-    by_trial = _by_exposure(regret, met)  # (seeds, exposures, steps)
+    by_trial = means_by_count(regret, met)  # (seeds, exposures, steps)
     first = np.asarray(record.expected_reward)[..., 0]
     scores: Scores = {
         **exposure_scores(record._replace(exposure=exposures[..., 0, :].max(axis=-1))),
@@ -43,7 +43,7 @@ def compositional_scores(record: Record) -> Scores:
             "regret_by_step_ci95": without_nan(ends_of(by_trial.cumsum(axis=-1))),
         },
         "first_pull": {
-            name: without_nan(over_seeds(_by_exposure(first, met[..., 0], asked[..., 0] == row)))
+            name: without_nan(over_seeds(means_by_count(first, met[..., 0], asked[..., 0] == row)))
             for name, row in (("high", HIGH), ("low", LOW))
         },
         "retrieval": retrieval_of_stimuli(record),
@@ -51,7 +51,7 @@ def compositional_scores(record: Record) -> Scores:
     if known := familiarity(record, met[..., 0]):
         scores["familiarity"] = known
     if "r" in record.report:  # of agents that have such a gate
-        gates = _by_exposure(np.asarray(record.report["r"]), met)
+        gates = means_by_count(np.asarray(record.report["r"]), met)
         scores["r_by_trial"] = without_nan(gates.mean(axis=0).tolist())
         scores["r_by_trial_ci95"] = without_nan(ends_of(gates))
     return scores
@@ -73,12 +73,6 @@ def retrieval_of_stimuli(record: Record) -> OverSeeds | None:
 def _of_query(of_both: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """Pick, of the high and the low stimulus, the one that the memory was asked for."""
     return np.take_along_axis(of_both, asked[..., None], axis=-1)[..., 0]
-
-
-def _by_exposure(values: np.ndarray, met: np.ndarray, where: Any = True) -> np.ndarray:
-    """Average over epochs and episodes, by exposure: (seeds, exposures, …)."""
-    at = [(met == e) & where for e in range(int(met.max()) + 1)]
-    return np.stack([mean_where(values, here) for here in at], axis=1)
 
 
 HIGHEST = Precision.HIGHEST  # as in a sound memory

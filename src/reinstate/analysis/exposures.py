@@ -176,15 +176,18 @@ def elimination(record: Record, num_arms: int) -> EliminationScores | None:
     arm = np.asarray(record.trace.good_arm)[..., 0]
     new = np.asarray(record.exposure) == 0
     before = _taken_before(arm, num_arms)  # (seeds, epochs, episodes, arms)
-    met = new.cumsum(axis=-1) - new  # (seeds, epochs, episodes)
+    met = np.where(new, new.cumsum(axis=-1) - 1, -1)  # (seeds, epochs, episodes)
     on_taken = np.take_along_axis(before, pulls, axis=-1)  # (seeds, epochs, episodes, steps)
     found: EliminationScores = {
-        "taken": without_nan(over_seeds(_by_met(on_taken[..., 0], met, new))),
-        "cannot_tell": without_nan(_by_met(before.mean(-1), met, new).mean(axis=0).tolist()),
+        "taken": without_nan(over_seeds(means_by_count(on_taken[..., 0], met))),
+        "cannot_tell": without_nan(means_by_count(before.mean(-1), met).mean(axis=0).tolist()),
     }
     lost = new & (np.asarray(record.reward)[..., 0] == 0)
     if pulls.shape[-1] > 1 and lost.any():
-        found["taken_next"] = without_nan(over_seeds(_by_met(on_taken[..., 1], met, lost)))
+        second = on_taken[..., 1]
+        found["taken_next"] = without_nan(
+            over_seeds(means_by_count(second, np.where(lost, met, -1)))
+        )
     return found | _on_the_arm_recalled(record, pulls[..., 0], arm, new)
 
 
@@ -205,13 +208,10 @@ def _taken_before(arm: np.ndarray, num_arms: int) -> np.ndarray:
     return np.concatenate([np.zeros_like(until[:, :, :1]), until[:, :, :-1]], axis=2)
 
 
-def _by_met(values: np.ndarray, met: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Average over new contexts, by how many were met before: (seeds, m); NaN where none is."""
-    counts = [new & (met == m) for m in range(int(met[new].max()) + 1)]
-    return np.stack([mean_where(values, here) for here in counts], axis=1)
-
-
-def mean_where(values: np.ndarray, here: np.ndarray) -> np.ndarray:
-    """Average over epochs and episodes, for each seed; NaN where there is none."""
-    count, total = here.sum(axis=(1, 2)), np.where(here, values, 0.0).sum(axis=(1, 2))
-    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+def means_by_count(values: np.ndarray, counts: np.ndarray, where: Any = True) -> np.ndarray:
+    """Average over epochs and episodes, by a count from 0: (seeds, counts, …); NaN for none."""
+    means = []
+    for here in ((counts == n) & where for n in range(int(counts.max()) + 1)):
+        num, total = here.sum(axis=(1, 2)), np.where(here, values, 0.0).sum(axis=(1, 2))
+        means.append(np.divide(total, num, out=np.full(num.shape, np.nan), where=num > 0))
+    return np.stack(means, axis=1)

@@ -17,21 +17,11 @@ from reinstate.figures.chart import Chart, Drawing
 from reinstate.figures.markup import Markup, framed, joined, part, tag
 from reinstate.figures.mpl import require_own
 from reinstate.figures.page.charts import figure, map_figure, style_of, ways_figure, worth
-from reinstate.figures.page.documents import Document, load, results_in
+from reinstate.figures.page.documents import Document, load
 from reinstate.figures.page.tables import cards, claims, notes, origins, scores
 from reinstate.figures.style import shown_agents
 from reinstate.files import read_document, write_atomically
 from reinstate.runs.conclusions import as_one_family
-
-__all__ = [
-    "Document",
-    "load",
-    "page_of",
-    "require_document",
-    "require_page",
-    "results_in",
-    "write_page",
-]
 
 TITLE = "Meta-learning with episodic recall"
 LEARNING, MEMORY, CHOICES = "Learning curves and scores", "What the memory does", "Choices"

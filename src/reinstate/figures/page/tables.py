@@ -10,7 +10,6 @@ from reinstate.figures.chart import at, written
 from reinstate.figures.markup import (
     ABSENT,
     Markup,
-    facts,
     folded,
     joined,
     percent,
@@ -147,7 +146,8 @@ def origins(found: Sequence[Origin]) -> Iterator[Markup]:
     for origin in found:
         if origin.label:
             yield tag("h4", origin.label)
-        yield facts((name, _fact(name, value)) for name, value in origin.facts.items() if value)
+        known = [[tag("dt", n), tag("dd", _fact(n, v))] for n, v in origin.facts.items() if v]
+        yield tag("dl", *map(joined, known), class_="facts")
         title = f"Settings of {origin.label}" if origin.label else "Settings"
         rows = [row(tag("code", n), value) for n, value in flat(origin.settings)]
         yield folded(title, table(title, ["setting", "value"], rows))
