@@ -183,19 +183,6 @@ def test_rates_keep_both_errors(n: int, rate: float) -> None:
             assert stats.binom.pmf(np.arange(n + 1), n, rate) @ those <= ALPHA / 2 + 1e-12
 
 
-@pytest.mark.parametrize(("n", "undecided"), [(3, 1.0), (5, 1.0), (10, 0.26), (30, 0.001)])
-def test_with_more_seeds_a_clear_rate_is_undecided_no_more(n: int, undecided: float) -> None:
-    region = Region(low=0.5)
-    outcomes = np.array(
-        [
-            verdict(judge_rate([True] * k + [False] * (n - k), region), region) == "undecided"
-            for k in range(n + 1)
-        ]
-    )
-    share = stats.binom.pmf(np.arange(n + 1), n, 0.9) @ outcomes
-    assert share == pytest.approx(undecided, abs=0.005)
-
-
 # Several at once
 
 

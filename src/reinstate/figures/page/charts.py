@@ -68,10 +68,10 @@ def colour_class(colour: str) -> str:
 
 
 def style_of(colours: Iterable[str]) -> str:
-    """Make a class for each colour, lighter or darker as the page's scheme needs."""
-    names = sorted({colour.lower() for colour in colours})
+    """Make a class for each colour, six hex digits, lighter or darker as the scheme needs."""
+    names = sorted({*colours})
     light, dark = (
-        "".join(f".{colour_class(name)}{{--c:{readable(name, page)}}}" for name in names)
+        "".join(f".c{name}{{--c:{readable(f'#{name}', page)}}}" for name in names)
         for page in (LIGHT, DARK)
     )
     return f"{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n"
