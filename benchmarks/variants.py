@@ -27,7 +27,7 @@ import tyro
 from measuring import made
 from reinstate import devices
 from reinstate.agent import LARGEST_STORED, Agent
-from reinstate.analysis.exposures import reward_per_episode
+from reinstate.analysis.exposures import reward_by_epoch
 from reinstate.analysis.verdicts import over_seeds
 from reinstate.cell import LSTMState
 from reinstate.errors import UserError
@@ -242,7 +242,7 @@ def with_other_clips(evaluator: Evaluator, state: TrainState) -> list[dict[str, 
     found = []
     for clip in CLIPS:
         record = play(state.params, seeds, jnp.full(settings.seeds, clip))
-        reward = reward_per_episode(jax.tree.map(np.asarray, record))
+        reward = np.mean(reward_by_epoch(jax.tree.map(np.asarray, record)), axis=1)
         found.append({"clip": clip, "reward": over_seeds(reward)})
     return found
 

@@ -11,7 +11,6 @@ from reinstate.analysis.exposures import (
     exposure_scores,
     retrieval_accuracy,
     reward_by_epoch,
-    reward_per_episode,
     rewards_over_seeds,
 )
 from reinstate.analysis.verdicts import over_seeds
@@ -79,7 +78,7 @@ def test_against_a_slow_loop() -> None:
         np.testing.assert_allclose(found["regret_by_step_ci95"][e], ends)
     assert np.shape(found["reward"]["ci95"]) == (3, 2)
     per_seed = np.mean([[sum(r) for r in seed] for seed in record.reward.reshape(2, -1, 5)], axis=1)
-    np.testing.assert_allclose(reward_per_episode(record), per_seed)
+    np.testing.assert_allclose(np.mean(reward_by_epoch(record), axis=1), per_seed)
 
 
 def test_regret_is_unknown_where_the_worth_of_actions_is() -> None:

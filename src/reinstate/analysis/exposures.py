@@ -36,11 +36,6 @@ def reward_by_epoch(record: Record) -> list[list[float]]:
     return found
 
 
-def reward_per_episode(record: Record) -> np.ndarray:
-    """Return the mean reward per episode of each seed, (seeds,)."""
-    return np.mean(reward_by_epoch(record), axis=1)
-
-
 def by_exposure(record: Record) -> ByExposure:
     """Summarise reward per episode and cumulative expected regret after each step, by exposure.
 

@@ -24,19 +24,13 @@ def maze_scores(world: WaterMaze, record: Record) -> dict[str, Any]:
     start, goal = (np.asarray(each)[..., 0] for each in (record.trace.cell, record.trace.goal))
     found, exposure = reached.any(axis=-1), np.asarray(record.exposure)
     moves = np.where(found, reached.argmax(axis=-1) + 1, reached.shape[-1])
-    shortest = found & (moves == fewest_moves(world)[start, goal])
+    (y, x), (goal_y, goal_x) = (np.divmod(cell, world.width) for cell in (start, goal))
+    shortest = found & (moves == np.abs(y - goal_y) + np.abs(x - goal_x))
     return {
         "steps_or_end": over_seeds(means_by_exposure(moves, exposure)),
         "shortest": over_seeds(means_by_exposure(shortest, exposure)),
         "trajectories": trajectory_pairs(record, moves[0], found[0]),
     }
-
-
-def fewest_moves(world: WaterMaze) -> np.ndarray:
-    """From each cell to each goal, (cells, cells): the Manhattan distance."""
-    y, x = np.divmod(np.arange(world.num_cells), world.width)
-    moves: np.ndarray = np.abs(y[:, None] - y) + np.abs(x[:, None] - x)
-    return moves
 
 
 def trajectory_pairs(record: Record, moves: np.ndarray, found: np.ndarray) -> list[dict[str, Any]]:
