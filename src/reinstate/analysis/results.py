@@ -237,13 +237,10 @@ class SummaryPart(TypedDict):
     alarms: list[str]
 
 
-class Summary(TypedDict):
+class Summary(Provenance):
     """Rewards and claims of several experiments: what `reinstate reproduce all` leaves."""
 
     command: str
-    version: str
-    commit: str | None
-    jax: str
     totals: dict[str, float]  # "claims" and verdicts count the paper's own, not "ours"
     experiments: dict[str, SummaryPart]
 
