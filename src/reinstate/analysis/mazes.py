@@ -22,8 +22,7 @@ def maze_scores(world: WaterMaze, record: Record) -> dict[str, Any]:
     """
     reached = np.asarray(record.reward) > 0  # (seeds, epochs, episodes, steps)
     start, goal = (np.asarray(each)[..., 0] for each in (record.trace.cell, record.trace.goal))
-    found: np.ndarray = reached.any(axis=-1)
-    exposure = np.asarray(record.exposure)
+    found, exposure = np.asarray(reached.any(axis=-1)), np.asarray(record.exposure)
     moves = np.where(found, reached.argmax(axis=-1) + 1, reached.shape[-1])
     (y, x), (goal_y, goal_x) = (np.divmod(cell, world.width) for cell in (start, goal))
     shortest = found & (moves == np.abs(y - goal_y) + np.abs(x - goal_x))
