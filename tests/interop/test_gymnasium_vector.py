@@ -29,10 +29,10 @@ LANES = 3
 ID = "reinstate/BarcodeBandits-v0"
 
 
-def singly(world: World, **arguments: Any) -> Any:
+def singly(world: World, mode: str = "SameStep", **arguments: Any) -> Any:
     """Gymnasium's own vector environment, which steps one lane after the other."""
     makers = [lambda: ReinstateEnv(world, **arguments)] * LANES
-    return gymnasium.vector.SyncVectorEnv(makers, autoreset_mode="SameStep")
+    return gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=mode)
 
 
 def make_vec(**settings: Any) -> Any:
@@ -57,12 +57,13 @@ def require_equal(ours: Any, theirs: Any) -> None:
         assert ours is None or not np.any(ours)
 
 
+@pytest.mark.parametrize("mode", ("SameStep", "NextStep"))
 @pytest.mark.parametrize("per", ("epoch", "exposure"))
 @pytest.mark.parametrize("world", (BANDIT, TWO_STEP, EARLY), ids=lambda w: type(w).__name__)
-def test_lanes_are_what_single_environments_are(world: World, per: Any) -> None:
+def test_lanes_are_what_single_environments_are(world: World, per: Any, mode: str) -> None:
     """Of a world whose episodes end early, lanes end at different times."""
-    ours = ReinstateVectorEnv(world, LANES, per=per, last_step=True)
-    theirs = singly(world, per=per, last_step=True)
+    ours = ReinstateVectorEnv(world, LANES, per=per, last_step=True, autoreset_mode=mode)
+    theirs = singly(world, mode, per=per, last_step=True)
     assert ours.metadata["autoreset_mode"] is theirs.metadata["autoreset_mode"]
     assert ours.observation_space == theirs.observation_space
     assert ours.action_space == theirs.action_space
@@ -106,6 +107,8 @@ def test_wrappers_of_gymnasium_know_it() -> None:
 
 
 def test_wrong_input_is_refused() -> None:
+    with pytest.raises(Error, match="choose SAME_STEP or NEXT_STEP"):
+        ReinstateVectorEnv(BANDIT, LANES, autoreset_mode="Disabled")
     envs = ReinstateVectorEnv(BANDIT, LANES)
     with pytest.raises(ResetNeeded, match=r"call reset\(\) before step"):
         envs.step([0, 0, 0])

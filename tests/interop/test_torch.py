@@ -279,5 +279,12 @@ def test_a_step_is_one_graph_for_the_compiler() -> None:
     x, contents = torch.randn(LANES, KEY), dnd.empty(KEY, HIDDEN, LANES)
     fast = torch.compile(step, backend="eager", fullgraph=True)
     torch.testing.assert_close(fast(x, contents), step(x, contents))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is")
+def test_torchscript_is_refused_with_what_to_use() -> None:
+    within = torch.nn.Sequential(ours.EpisodicLSTMCell(INPUT, HIDDEN))
+    with pytest.raises(NotImplementedError, match=r"EpisodicLSTMCell: use torch\.compile, or"):
+        torch.jit.script(within)
     program = torch.export.export(ours.EpisodicLSTMCell(INPUT, HIDDEN), (torch.ones(2, INPUT),))
     assert "linear" in str(program.graph)

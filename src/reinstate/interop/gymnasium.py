@@ -184,21 +184,34 @@ def _of_one(info: Mapping[str, np.ndarray]) -> dict[str, Any]:
 class ReinstateVectorEnv(_Played, gymnasium.vector.VectorEnv):
     """Lanes of a world, all stepped by one call; arguments are those of ReinstateEnv.
 
-    Lane i sees what ReinstateEnv sees after reset(seed=seed + i). A lane whose episode ends is
-    reset within the same step (SAME_STEP): the observation returned is the next episode's first,
-    and `final_obs` and `final_info` tell how the last one ended.
+    Lane i sees what ReinstateEnv sees after reset(seed=seed + i). `autoreset_mode` says what
+    follows the end of a lane's episode:
+
+    - SAME_STEP: the lane is reset within the same step. The observation returned is the next
+      episode's first, and `final_obs` and `final_info` tell how the last one ended.
+    - NEXT_STEP: the lane is reset by the next step, which ignores its action and pays 0.
     """
 
     metadata = METADATA | {"autoreset_mode": AutoresetMode.SAME_STEP}
 
     def __init__(
-        self, world: World | type[World] | str, num_envs: int = 1, **arguments: Any
+        self,
+        world: World | type[World] | str,
+        num_envs: int = 1,
+        *,
+        autoreset_mode: "AutoresetMode | str" = AutoresetMode.SAME_STEP,
+        **arguments: Any,
     ) -> None:
         self.num_envs = int(num_envs)
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        if self.autoreset_mode is AutoresetMode.DISABLED:
+            raise Error("lanes reset themselves: choose SAME_STEP or NEXT_STEP")
+        self.metadata = self.metadata | {"autoreset_mode": self.autoreset_mode}
         spaces = self._set_up(world, self.num_envs, **arguments)
         self.single_observation_space, self.single_action_space = spaces
         self.observation_space, self.action_space = (batch_space(s, self.num_envs) for s in spaces)
         self._everyone = np.ones(self.num_envs, bool)
+        self._over = ~self._everyone
 
     def reset(
         self,
@@ -209,6 +222,7 @@ class ReinstateVectorEnv(_Played, gymnasium.vector.VectorEnv):
         """Reset all lanes, as ReinstateEnv does one; `seed` may be one for each."""
         new_epoch = self._wants_new_epoch(options) | self._seed(seed)
         seen, self._info = self._lanes.reset(self._everyone, new_epoch)
+        self._over = ~self._everyone
         return seen, _masked(self._info, self._everyone)
 
     def _seed(self, seed: int | Sequence[int | None] | None) -> np.ndarray:
@@ -227,22 +241,22 @@ class ReinstateVectorEnv(_Played, gymnasium.vector.VectorEnv):
     def step(
         self, actions: ArrayLike
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Take one step in every lane, and reset those whose episode ends."""
+        """Take one step in every lane, and reset those whose episode ends or has ended."""
         self._require_started("step")
+        due, mode = self._over, self.autoreset_mode
         seen, self._info, reward, over = self._lanes.step(self._checked(actions))
         infos = _masked(self._info, self._everyone)
-        if over.any():
+        if mode is AutoresetMode.SAME_STEP and over.any():
             final_obs = np.full(self.num_envs, None, dtype=object)
             for i in np.flatnonzero(over):
                 final_obs[i] = seen[i]
-            last = self._info
-            new_epoch = np.full(self.num_envs, self.environment.per == "epoch")
-            seen, self._info = self._lanes.reset(over, new_epoch)
-            infos = _masked(self._info, self._everyone)
-            if not over.all():  # of the others it is of their step
-                infos |= _masked({name: last[name] for name in OF_STEPS}, ~over)
-            infos |= {"final_obs": final_obs, "final_info": _masked(last, over)}
-            infos |= {"_final_obs": over.copy(), "_final_info": over.copy()}
+            final = {"final_obs": final_obs, "final_info": _masked(self._info, over)}
+            seen, infos = self._autoreset(over)
+            infos |= final | {"_final_obs": over.copy(), "_final_info": over.copy()}
+        elif mode is AutoresetMode.NEXT_STEP and due.any():  # nothing has happened in those lanes
+            seen, infos = self._autoreset(due)
+            over = over & ~due
+        self._over = over & (mode is not AutoresetMode.SAME_STEP)
         return seen, reward.astype(np.float64), over, ~self._everyone, infos
 
     def _checked(self, given: ArrayLike) -> np.ndarray:
@@ -254,6 +268,16 @@ class ReinstateVectorEnv(_Played, gymnasium.vector.VectorEnv):
                 f" ({self.num_envs},), not {given!r}"
             )
         return actions.astype(np.int32)
+
+    def _autoreset(self, mask: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """Start the next episode in some lanes; info of the others is of their step."""
+        last = self._info
+        new_epoch = np.full(self.num_envs, self.environment.per == "epoch")
+        seen, self._info = self._lanes.reset(mask, new_epoch)
+        infos = _masked(self._info, self._everyone)
+        if not mask.all():
+            infos |= _masked({name: last[name] for name in OF_STEPS}, ~mask)
+        return seen, infos
 
     def render(self) -> tuple[np.ndarray | str, ...] | None:
         """Show every lane."""

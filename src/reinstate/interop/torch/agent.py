@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from reinstate.interop.torch.cell import EpisodicLSTMCell, Gates, LSTMState, to_tensor
+from reinstate.interop.torch.cell import EpisodicLSTMCell, Gates, LSTMState, Module, to_tensor
 from reinstate.interop.torch.memory import DND, Consolidating, Retrieval
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Recollection(NamedTuple):
     cues: Tensor  # (…, num_cues)
 
 
-class Recognizer(nn.Module):
+class Recognizer(Module):
     """Turns what a dictionary finds into a recollection, as the JAX one that it is made of.
 
     w_i = κ_i^p / (κ_0^p + Σ_j κ_j^p),  p = exp(a + b s),  s = similarity of the nearest
@@ -96,7 +96,7 @@ class Recognizer(nn.Module):
         return s.gain * torch.stack(cues, -1) if cues else similarity.new_zeros(*some.shape, 0)
 
 
-class Agent(nn.Module):
+class Agent(Module):
     """An LSTM agent of this package, with the weights of the JAX agent that it is made of."""
 
     def __init__(self, agent: original.Agent) -> None:

@@ -34,7 +34,17 @@ class Gates(NamedTuple):
     r: Tensor  # (…, hidden_size) reinstatement gate; zeros in the plain LSTM
 
 
-class EpisodicLSTMCell(nn.Module):
+class Module(nn.Module):
+    """A module that says what to do in place of TorchScript, which cannot read it."""
+
+    def __prepare_scriptable__(self) -> None:
+        raise NotImplementedError(
+            f"torch.jit.script cannot compile {type(self).__name__}: use torch.compile, or"
+            " torch.export.export to save a program"
+        )
+
+
+class EpisodicLSTMCell(Module):
     """The paper's epLSTM (equations 3–7); with `episodic=False` the plain LSTM, by the same code.
 
     i, f, o, r = σ(W_x x_t + W_h h_{t-1} + b)        each with rows of its own

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from reinstate.errors import UserError, require_choices, require_not_negative, require_positive
-from reinstate.interop.torch.cell import require_shape
+from reinstate.interop.torch.cell import Module, require_shape
 
 TINY = 1e-12  # keeps the direction of a zero vector, and its gradient, finite
 
@@ -233,7 +233,7 @@ class Consolidating(DND):
         return torch.where(distances <= self.reach, newest, distances)
 
 
-class EpisodicMemory(nn.Module):
+class EpisodicMemory(Module):
     """A dictionary as a module: what it holds are buffers, which move and are saved with it.
 
     Calling it reads. As in the paper, gradients reach queries but nothing that is stored; where
