@@ -33,8 +33,7 @@ def commit() -> str | None:
     told = os.environ.get("REINSTATE_COMMIT")
     if not (SOURCE / ".git").exists():
         return told
-    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    asked: Any = {"cwd": SOURCE, "env": own, "capture_output": True, "text": True, "timeout": 10}
+    asked: Any = {"cwd": SOURCE, "capture_output": True, "text": True, "timeout": 10}
     try:
         done = subprocess.run(["git", *DESCRIBE], **asked)
     except (OSError, subprocess.SubprocessError):

@@ -3,7 +3,6 @@
 OUT/EXPERIMENT/ has what `reproduce EXPERIMENT` leaves there.
 """
 
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -47,10 +46,9 @@ def reproduce_all(
         try:
             with _naming(name), locked(folder):
                 found[name] = earlier or reproduce(*what, command=command, resume=True)
-        except KeyboardInterrupt as stop:
+        except Stopped as stop:
             so_far = f"{len(found)} of {len(parts)} experiments done: the same command continues"
-            number = getattr(stop, "number", signal.SIGINT)
-            raise Stopped(f"stopped in {name}, {so_far}", number) from None
+            raise Stopped(f"stopped in {name}, {so_far}", stop.number) from None
         verb = "already finished" if earlier else "finished"
         verdicts = in_words(count_verdicts(found[name]["checks"]))
         reporter.note(f"{name} {verb}: {verdicts}; {found[name]['seconds']['total']:.0f} s")
