@@ -220,7 +220,6 @@ STAND_INS: dict[str, Any] = {
     "reinstate.registry:entry_points_of_others": lambda: [],
     "reinstate.settings:Settings:make_learner": lambda self, agent: Learner(self, agent),
     "reinstate.runs.size:require_room": lambda *what, **how: None,
-    "reinstate_paper.pretrain:_require_room": lambda settings: None,
     "reinstate.devices:divide_cpu": lambda *_: None,
     "reinstate.devices:describe": _describe,
     "reinstate_paper.omniglot.pretraining:describe": _describe,

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate.choices import reading
+from reinstate.choices import tables
 from reinstate.choices.agents import recovery
 from reinstate.choices.model import Choices, count_choices
-from reinstate.choices.reading import COLUMNS
-from reinstate.choices.tables import read_choices
+from reinstate.choices.tables import COLUMNS, read_choices
 from reinstate.errors import UserError
 from reinstate.figures.choices import fitted_stay, fitted_weights
 from reinstate.figures.choices import recovery as recovery_charts
@@ -256,7 +255,7 @@ def test_files_that_are_no_tables(tmp_path: Path, message: str) -> None:
 
 
 def test_a_table_has_no_more_rows_than_fit(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_ROWS", 4)
+    monkeypatch.setattr(tables, "MOST_ROWS", 4)
     assert "more than 4 rows: split it" in complaint(table(GOOD))[0]
 
 

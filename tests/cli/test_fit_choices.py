@@ -13,7 +13,7 @@ import pytest
 
 from reinstate.choices.comparison import Posterior
 from reinstate.choices.model import NAMES, group_one_back, simulate
-from reinstate.choices.reading import COLUMNS
+from reinstate.choices.tables import COLUMNS
 from reinstate.cli import fit_choices as verb
 from reinstate.figures import mpl
 from reinstate.files import read_json

@@ -40,6 +40,7 @@ class Simulated:
 
     mean: float
     half_width: float
+    by_exposure: Any = None  # (exposures,) means, where they were asked
 
 
 @dataclass(frozen=True)

@@ -51,13 +51,13 @@ def require_room(
     require_fits(settings.seeds * settings.evaluation.epochs * (lane + record) * evaluated)
 
 
-def require_fits(need: float, lower: str = LOWER) -> None:
+def require_fits(need: float) -> None:
     """Refuse what takes more bytes than there are, and say what to lower."""
     there = memory_there_is()
     if need + PROGRAM > there:
         raise UserError(
             f"this needs about {(need + PROGRAM) / 1e9:.3g} GB of memory, and there are"
-            f" {there / 1e9:.3g} GB: lower {' '.join(lower.split())}"
+            f" {there / 1e9:.3g} GB: lower {' '.join(LOWER.split())}"
         )
 
 
