@@ -11,7 +11,7 @@ import jax
 import numpy as np
 import pytest
 
-from recorded import read
+from fill_pages import read
 from reinstate import cli
 from reinstate.analysis.verdicts import evaluation_error, over_seeds, without_nan
 from reinstate.files import read_json

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from unittest import mock
 
 from reinstate.cli import VERBS, parse
-from words import markdown
 
 EXAMPLE = "barcode-bandits"  # whose settings stand for those of all experiments
 BOX = re.compile(r"╭─ (.+?) ─+╮\n(.*?)\n╰", re.DOTALL)
@@ -18,11 +17,6 @@ PLAIN = re.compile(r" \[?(INT|FLOAT|STR|PATH|FILE|DIR)\b.*")  # what says no mor
 ELSEWHERE = re.compile("-h|--task|network.recognition|evaluation")  # other places explain these
 
 Options = dict[tuple[str, str], str]  # an option and what it means: its default
-
-
-def verbs_table() -> str:
-    """List the command's verbs, and what each is for."""
-    return markdown([{"verb": f"[`{v}`](#{v})", "to": line} for v, line in VERBS.items()])
 
 
 def commands() -> str:
