@@ -24,6 +24,7 @@ from reinstate.runs.experiment import (
 from reinstate.settings import Settings
 from reinstate.tasks.compositional import CompositionalBandits
 from reinstate_paper import claims
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from reinstate_paper.margins import FALL, HALF, MORE
 
 # A memory pays only once what is stored of a stimulus is of use beside any other. Trained on the
@@ -129,11 +130,7 @@ COMPOSITIONAL_BANDITS = Experiment(
     agents=("epl2rl", "l2rl-context", "epl2rl-input"),
     presets={"quick": QUICK, "paper": PAPER},
     optimum=later("reinstate.baselines.epoch_memory:compositional_optimum"),
-    lines={
-        "best with memory (a bound)": "with_memory",
-        "best without episodic memory": "without_memory",
-        "chance": "chance",
-    },
+    lines=BARCODE_BANDITS.lines,
     checks=checks,
     scores=scores,
     probes=probes,

@@ -304,14 +304,6 @@ def document(tmp_path: Path) -> Any:
     return json.loads(json.dumps(fit_choices(tmp_path / "example.csv").document, allow_nan=False))
 
 
-def test_a_likely_mistake_is_pointed_out(table: Table, tmp_path: Path) -> None:
-    turned = [[*row[:6], 1 - row[6], row[7]] for row in example_rows()]
-    text = "".join(",".join(map(str, row)) + "\n" for row in turned)
-    (warning,) = fit_choices(table(text + "p1,9,1,0,,0,0,x\n"), skip_bad=True)["warnings"][1:]
-    assert "say so (--common 0=1)" in warning
-    assert fit_choices(table(text), common={"0": "1"})["warnings"] == []
-
-
 def test_charts_show_the_document(document: Any) -> None:
     uncued, cued = fitted_weights({"people": document})
     assert list(cued.categories) == ["IMF", "IMB", "EMF", "EMB", "bias", "persev."]

@@ -148,7 +148,10 @@ def pretrain(
 
     Return the averaged weights in the half precision that the file keeps.
     """
-    _require_drawings(settings, drawn.background)
+    asked = {"characters": settings.characters, "showings": settings.showings}
+    for (name, number), there in zip(asked.items(), drawn.background.shape, strict=False):
+        if number > there:
+            raise UserError(f"{name} = {number} is more than the background has, {there}: lower it")
     run = Run(out)
     with locked(out):
         run.create(_plain(settings), resume)
@@ -227,13 +230,6 @@ def _plain(settings: Pretraining) -> dict[str, Any]:
     """Return the settings as JSON reads them back: tuples become lists."""
     plain: dict[str, Any] = json.loads(json.dumps(to_dict(settings)))
     return plain
-
-
-def _require_drawings(settings: Pretraining, background: np.ndarray) -> None:
-    asked = {"characters": settings.characters, "showings": settings.showings}
-    for (name, number), there in zip(asked.items(), background.shape, strict=False):
-        if number > there:
-            raise UserError(f"{name} = {number} is more than the background has, {there}: lower it")
 
 
 class Accuracy(NamedTuple):

@@ -213,7 +213,7 @@ class Teacher:
         # Early on the mean is over about a tenth of the past: the first weights are forgotten.
         decay = jnp.minimum(s.average, (1 + lesson.update) / (10 + lesson.update))
         average = jax.tree.map(lambda a, w: decay * a + (1 - decay) * w, average, params)
-        right = jnp.mean(s.memory.query(memory, queries).labels == lesson.labels)
+        right = jnp.mean(s.memory.query(memory, queries)[1] == lesson.labels)
         memory = s.memory.update(memory, queries, lesson.labels, memory_key)
         return (params, average, opt_state, memory), (loss, right)
 
