@@ -7,18 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 from scipy import stats
 
+from reinstate.agent import AGENTS
 from reinstate.analysis.verdicts import ALPHA, holm
 from reinstate.analysis.verdicts import over_seeds as over_seeds
 from reinstate.analysis.verdicts import with_interval as with_interval
 from reinstate.choices.model import STRATEGIES as STRATEGIES
 from reinstate.figures.style import label as label
 from reinstate.files import read_json
+from reinstate.rivals.base import num_weights
+from reinstate.rollout import start_epoch
 from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.runs.search import ranked as ranked
-from reinstate_paper.against_rivals import kept, rows
+from reinstate.runs.size import bytes_of
+from reinstate.settings import Settings, recorded_settings
+from reinstate_paper.against_rivals import kept
 from reinstate_paper.claims import RECOGNISING as RECOGNISING
 from reinstate_paper.claims import SHARES as SHARES
 from reinstate_paper.claims import does_as_well
@@ -310,11 +316,30 @@ def contest(documents: Sequence[Record]) -> list[Mapping[str, Any]]:
         # What a memory of the whole epoch can earn: simulated, exact, or at least a bound.
         optimum = document["optimum"]
         best = optimum.get("elimination_simulated", {}).get("mean", optimum["with_memory"])
-        for row in sorted(rows(document), key=lambda row: -row["reward"]["mean"]):
-            found = agents.setdefault(row["agent"], {"first": row, "earned": {}})
-            share = f"{with_interval(row['reward'])}: {row['reward']['mean'] / best:.0%}"
+        settings = recorded_settings(
+            EXPERIMENTS[document["experiment"]].world, document["settings"]
+        )
+        earned = {name: agent["reward"] for name, agent in document["agents"].items()}
+        for name in sorted(earned, key=lambda name: -earned[name]["mean"]):
+            weights = num_weights(AGENTS.find(name), settings.task, settings.network)
+            size = {"weights": weights, "state_bytes": state_bytes(name, settings)}
+            found = agents.setdefault(name, {"agent": name, **size, "earned": {}})
+            share = f"{with_interval(earned[name])}: {earned[name]['mean'] / best:.0%}"
             found["earned"][document["experiment"].removeprefix("rivals-")] = share
-    return [{"agent": agent, **found["first"], **found} for agent, found in agents.items()]
+    return [*agents.values()]
+
+
+def state_bytes(agent: str, settings: Settings) -> int:
+    """Count the bytes that an agent carries from step to step in one lane, its memory included."""
+    learner = settings.make_learner(agent)
+    state = jax.eval_shape(learner.init, jax.ShapeDtypeStruct((), "int32"))
+
+    def start(params: Any) -> Any:
+        player = learner.agent(params)
+        begun = start_epoch(learner.world, player, learner.memory)
+        return begun.player, begun.memory if player.remembers else ()
+
+    return bytes_of(jax.eval_shape(start, state.params))
 
 
 def contest_leads(documents: Sequence[Record], pairs: Sequence[Any]) -> list[Mapping[str, Any]]:

@@ -204,7 +204,7 @@ class Teacher:
         params, average, opt_state, memory = carry
         distort_key, dropout_key, memory_key = jax.random.split(lesson.key, 3)
         drawings = turned(images[lesson.drawings].astype(jnp.float32) / 255, lesson.turns)
-        if s.distortion.any:
+        if s.distortion != Distortion():
             drawings = distorted(s.distortion, drawings, distort_key)
         grad = jax.value_and_grad(self._loss, has_aux=True)
         (loss, queries), grads = grad(params, drawings, lesson.labels, memory, dropout_key)
