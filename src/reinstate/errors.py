@@ -106,11 +106,12 @@ def require_choices(settings: Any) -> None:
             raise UserError(f"unknown {name} {value!r}: choose {known}")
 
 
-def nearest(kind: str, name: str, known: Iterable[str]) -> str:
+def nearest(kind: str, name: str, known: Iterable[str], meant: str | None = None) -> str:
     """Return a message for an unknown name that suggests the one probably meant."""
     known = list(known)
     shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
-    close = [each for each in known if each.startswith(shown.lower())]  # gru → gru-epoch
+    close = [meant] if meant else []
+    close = close or [each for each in known if each.startswith(shown.lower())]  # gru → gru-epoch
     close = close or difflib.get_close_matches(shown.lower(), known, n=1, cutoff=0.6)
     all_known = ", ".join(known) if len(known) <= MOST_NAMES else "see `reinstate list`"
     hint = f"did you mean {close[0]}?" if close else f"known: {all_known}"

@@ -114,7 +114,7 @@ def test_list(command: Command) -> None:
     for name in (*EXPERIMENTS, *AGENTS, *MEMORIES, *SINKS):
         (line,) = re.findall(rf"^  {name} +\S.*$", rest, re.MULTILINE)  # one record per line
     assert re.search(r"^  water-maze +epl2rl \(reward 7\.", weights, re.MULTILINE)
-    assert rest.startswith("experiments\n") and "\nagents\n" in rest
+    assert "experiments of the paper\n" in rest and "\nagents, rivals\n" in rest
     (line,) = re.findall("^  barcode-bandits .*$", rest, re.MULTILINE)
     assert "; section 4.1, Fig. 3a; presets quick, paper; agents epl2rl, l2rl, " in line
     listed = json.loads(command("list --json").out)

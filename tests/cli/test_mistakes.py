@@ -1,8 +1,10 @@
 """Bad input: one line on stderr, exit status 2, and nothing written."""
 
 import errno
+import gc
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from tiny import OPTIONS, contents, trained_run
         ("trian barcode-bandits", "unknown verb 'trian': did you mean train?"),
         ("xyz", "unknown verb 'xyz': known: reproduce, report, figure"),
         ("--verison", "unknown verb '--verison': did you mean --version?"),
+        ("rivals", "unknown verb 'rivals': did you mean reinstate reproduce rivals-bandits?"),
+        ("tutorial", "unknown verb 'tutorial': did you mean reinstate watch water-maze?"),
         ("--tyro-print-completion ksh", "SHELL, with one of bash, zsh, fish, tcsh"),
         ("train", "train needs an experiment first: reinstate train … (known: barcode-bandits, "),
         ("evaluate", "evaluate needs RUN first (see reinstate evaluate --help)"),
@@ -101,12 +105,36 @@ def test_evaluate_an_untrained_run(command: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("place", ["reinstate.cli._options", "reinstate.cli.train.start_run"])
+@pytest.mark.parametrize("place", ["the garbage collector", "an import", "the work"])
 def test_an_interrupt_is_no_traceback(
     command: Command, monkeypatch: pytest.MonkeyPatch, number: int, code: int, place: str
 ) -> None:
-    monkeypatch.setattr(place, lambda *_: signal.raise_signal(number))
+    """Python drops what is raised in a callback of the garbage collector, of which JAX has one."""
+
+    def interrupt(*_: Any) -> None:
+        gc.callbacks.clear()
+        signal.raise_signal(number)
+
+    def collect(*_: Any) -> None:
+        gc.callbacks.append(interrupt)
+        gc.collect()
+        time.sleep(10)
+
+    def importing(verb: str) -> None:
+        interrupt()
+        imported.append(verb)
+
+    known = [*gc.callbacks]
+    imported: list[str] = []
+    if place == "an import":
+        monkeypatch.setattr("reinstate.cli._options", importing)
+        monkeypatch.setattr("reinstate.cli.parsing.parse_verb", lambda *_: None)
+    else:
+        do = interrupt if place == "the work" else collect
+        monkeypatch.setattr("reinstate.cli.train.start_run", do)
     assert command("train barcode-bandits") == Said(code, "", "reinstate: interrupted\n")
+    gc.callbacks[:] = known
+    assert bool(imported) == (place == "an import")  # to its end
 
 
 def test_peek() -> None:

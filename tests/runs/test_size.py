@@ -2,15 +2,16 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 import reinstate
 from reinstate.errors import UserError, out_of_memory
+from reinstate.memory import DND
 from reinstate.runs import size
 from reinstate.runs.experiment import experiment_names, find_experiment
-from reinstate.runs.size import require_room
+from reinstate.runs.size import memory_there_is, require_room
 from reinstate.settings import Settings
 from spoken import Command, assert_refused
 from tiny import TINY
@@ -48,6 +49,23 @@ def test_what_cannot_fit_says_what_to_lower(
         require_room(settings, "epl2rl", **how)
 
 
+def test_a_memory_that_the_agent_cannot_read_is_refused_at_once() -> None:
+    class Found(NamedTuple):
+        value: Any
+        distances: Any
+        written: Any
+
+    class Bare(DND):
+        def read(self, contents: Any, query: Any) -> Any:
+            found, contents = super().read(contents, query)
+            return Found(found.value, found.distances, found.written), contents
+
+    settings = replace(TINY, memory=Bare(capacity=6))
+    require_room(settings, "epl2rl")
+    with pytest.raises(UserError, match=r"cannot read the memory Bare .*'kernel'.* memory-kind"):
+        require_room(settings, "epl2rl-recognition")
+
+
 @pytest.mark.parametrize("name", experiment_names())
 def test_the_largest_presets_fit_a_laptop(name: str) -> None:
     """They were recorded on an accelerator with twenty times as much."""
@@ -64,7 +82,6 @@ def test_the_largest_presets_fit_a_laptop(name: str) -> None:
         ("reproduce two-step --set evaluation.epochs=2147483647", "evaluation.epochs"),
         ("reproduce all --seeds 900000", "barcode-bandits: this needs about "),
         ("evaluate barcode-bandits/epl2rl --epochs 2000000000", "evaluation.epochs"),
-        ("pretrain omniglot --memory.slots 2000000000", "lower --batch"),
     ],
 )
 def test_what_cannot_fit_leaves_nothing_behind(
@@ -83,6 +100,17 @@ def test_a_notebook_is_told_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"learner\.lanes"):
         reinstate.train(TINY.task, lanes=10**9, out=tmp_path / "x", quiet=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_container_may_take_less_than_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(size, "CONTAINER", tmp_path / "memory.max")
+    whole = memory_there_is()
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory_there_is() == whole
+    (tmp_path / "memory.max").write_text("123456789\n")
+    assert memory_there_is() == 123456789
 
 
 class JaxRuntimeError(RuntimeError):

@@ -96,6 +96,25 @@ def test_resume_is_bit_identical(
     assert checkpoints(run)[last] == checkpoints(whole)[last]
 
 
+def test_a_crash_is_resumed_from_the_last_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash() -> None:
+        raise MemoryError
+
+    whole, run = trained_run(tmp_path / "whole"), new_run(tmp_path / "crashed")
+    with monkeypatch.context() as patch:
+        after_epoch(patch, 3, crash)
+        with pytest.raises(MemoryError):
+            go(run)
+    assert [row["epoch"] for row in run.read_metrics()] == [1, 2, 3]
+    with open(run.metrics_path, "a") as file:
+        file.write('{"epoch": 4, "rew')
+    go(run)
+    assert numbers(run) == numbers(whole)
+    assert checkpoints(run) == checkpoints(whole)
+
+
 def test_a_second_signal_acts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def twice() -> None:
         interrupt(signal.SIGINT)
@@ -105,6 +124,17 @@ def test_a_second_signal_acts_at_once(tmp_path: Path, monkeypatch: pytest.Monkey
     after_epoch(monkeypatch, 1, twice)
     with pytest.raises(KeyboardInterrupt):
         go(new_run(tmp_path / "x"))
+
+
+def test_a_signal_in_the_last_epoch_is_not_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or `reproduce` would go on to the next agent."""
+    run = new_run(tmp_path / "x")
+    after_epoch(monkeypatch, 4, lambda: interrupt(signal.SIGINT))
+    with pytest.raises(Stopped, match="after epoch 4 of 4"):
+        go(run)
+    assert "epoch-00004.safetensors" in checkpoints(run)
 
 
 def test_what_is_not_finite_stops_and_keeps_the_last_good_state(tmp_path: Path) -> None:

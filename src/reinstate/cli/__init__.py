@@ -4,6 +4,7 @@ Results go to standard output, progress to standard error. A mistake is one line
 Help is what people wait for most often, so what it does not need is imported where it is used.
 """
 
+import _thread
 import contextlib
 import io
 import json
@@ -14,7 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from reinstate.errors import Stopped, UserError, nearest, one_line, out_of_memory
 
@@ -41,10 +42,13 @@ GROUPS = {  # verbs; each is a class in the module of its name, imported when it
 }
 VERBS = {verb: text for group in GROUPS.values() for verb, text in group.items()}
 CAUGHT = (signal.SIGINT, signal.SIGTERM)
+AGAIN = 0.05  # seconds until a signal that was dropped is sent again
 COMPLETION = "--tyro-print-completion"
 SHELLS = ("bash", "zsh", "fish", "tcsh")
-HELP = """\
-Start with: reinstate watch water-maze
+FIRST = "reinstate watch water-maze"
+BEGINNERS = ("tutorial", "demo", "example", "start", "quickstart")  # words that verbs are taken for
+HELP = f"""\
+Start with: {FIRST}
 
 usage: reinstate VERB …
 
@@ -72,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # notebooks and tests put others in their place
             stream.reconfigure(errors="replace")  # a code page may lack γ or →
     try:
-        with _signals():
+        with _signals(for_good=argv is None):
             status = _main(arguments)
             sys.stdout.flush()
             return status
@@ -98,8 +102,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @contextlib.contextmanager
-def _signals() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into `Stopped`, wherever they come."""
+def _signals(for_good: bool) -> Iterator[None]:
+    """Turn SIGINT and SIGTERM into `Stopped`, wherever they come; `for_good` ends with the process.
+
+    Python drops what is raised in a callback, such as JAX's of the garbage collector: there the
+    signal is sent again, a moment later.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -107,21 +115,41 @@ def _signals() -> Iterator[None]:
     def stop(number: int, frame: object) -> None:
         raise Stopped("", number)
 
+    def dropped(what: Any) -> None:
+        if isinstance(what.exc_value, KeyboardInterrupt):
+            number = getattr(what.exc_value, "number", signal.SIGINT)
+            threading.Timer(AGAIN, _thread.interrupt_main, [number]).start()  # not in this callback
+        else:
+            hook(what)
+
+    hook, sys.unraisablehook = sys.unraisablehook, dropped
     before = {number: signal.signal(number, stop) for number in CAUGHT}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        if not for_good:
+            sys.unraisablehook = hook
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold signals back while modules are imported, which must not be broken off."""
+    mask: Any = getattr(signal, "pthread_sigmask", lambda *what: None)  # Windows has none
+    mask(getattr(signal, "SIG_BLOCK", 0), CAUGHT)
+    try:
+        yield
+    finally:
+        mask(getattr(signal, "SIG_UNBLOCK", 0), CAUGHT)
 
 
 def _main(arguments: list[str]) -> int:
     if arguments == ["--version"]:
-        from importlib.metadata import version
-
-        print(version("reinstate"))
+        print(_version())
         return 0
-    options = parse(arguments)
+    with _undisturbed():
+        options = parse(arguments)
     words = [word for word in arguments if word != "--resume"]  # it is what began the work
     result = options.do(shlex.join(["reinstate", *words]))
     print(json.dumps(result)) if options.json else options.show(result)
@@ -144,17 +172,22 @@ def parse(arguments: list[str]) -> Any:
         _print_help()
         raise SystemExit(0)
     if verb == COMPLETION:
-        from reinstate.cli.parsing import completion
-
-        if (shell := " ".join(rest)) not in SHELLS:
-            raise UserError(f"use reinstate {COMPLETION} SHELL, with one of {', '.join(SHELLS)}")
-        print(completion(shell, {name: _options(name) for name in VERBS}), end="")
-        raise SystemExit(0)
+        _complete(" ".join(rest))
     if verb in VERBS:
         from reinstate.cli.parsing import parse_verb
 
         return parse_verb(verb, _options(verb), rest)
-    raise UserError(nearest("verb", verb, [*VERBS, "--help", "--version"]))
+    raise UserError(nearest("verb", verb, [*VERBS, "--help", "--version"], _meant(verb)))
+
+
+def _meant(verb: str) -> str | None:
+    """Return the command that was probably meant by what is no verb."""
+    if verb in BEGINNERS:
+        return FIRST
+    from reinstate.runs.experiment import experiment_names
+
+    found = (name for name in experiment_names() if len(verb) > 2 and name.startswith(verb))
+    return next((f"reinstate reproduce {name}" for name in found), None)
 
 
 def _print_help() -> None:
@@ -163,6 +196,22 @@ def _print_help() -> None:
         print(f"{group}:")
         for name, text in verbs.items():
             print(f"  {name:{max(map(len, VERBS))}}  {text}")
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("reinstate")
+
+
+def _complete(shell: str) -> NoReturn:
+    """Print a script that completes commands in a shell, and stop."""
+    from reinstate.cli.parsing import completion
+
+    if shell not in SHELLS:
+        raise UserError(f"use reinstate {COMPLETION} SHELL, with one of {', '.join(SHELLS)}")
+    print(completion(shell, {name: _options(name) for name in VERBS}), end="")
+    raise SystemExit(0)
 
 
 def _options(verb: str) -> Any:

@@ -1,11 +1,13 @@
 """The verb `list`: what there is, ours and other packages'. It is imported to be described."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from inspect import getdoc
 from typing import Any
 
 from reinstate.cli.parsing import Verb
 from reinstate.cli.tables import say
+from reinstate.errors import UserError
 from reinstate.registry import Registry, entry_points_of_others
 
 WIDTH = 22  # of the names' column
@@ -44,10 +46,13 @@ class List(Verb):
     def show(self, result: Listing) -> None:
         packages = result.pop("packages")
         for kind, entries in result.items():
-            say(kind)
-            for name, entry in entries.items():
+            groups = {name: _group(name, entry, kind) for name, entry in entries.items()}
+            said = ""
+            for name in sorted(entries, key=groups.__getitem__):
+                if groups[name] != said:
+                    say(said := groups[name])
                 origin = f"; from {packages[name]}" if name in packages else ""
-                say(f"  {name:{WIDTH}} {_line(entry)}{origin}", WIDTH + 3)
+                say(f"  {name:{WIDTH}} {_line(name, entries)}{origin}", WIDTH + 3)
         say("next: reinstate train EXPERIMENT --help  # what can be set")
 
 
@@ -73,9 +78,28 @@ def _weights() -> dict[str, str]:
     return {experiment: ", ".join(found) for experiment, found in agents.items()}
 
 
-def _line(entry: Any) -> str:
+def _group(name: str, entry: Any, kind: str) -> str:
+    """Say under which heading an entry stands: what is of the paper comes first."""
+    if kind == "experiments":
+        own = not isinstance(entry, str) and entry["section"]
+        return f"{kind} of the paper" if own else f"{kind}, others"
+    if kind == "agents":
+        from reinstate.agent import AGENTS
+
+        with suppress(UserError):  # of a package that cannot be loaded
+            if type(AGENTS[name]).__module__.startswith("reinstate.rivals"):
+                return f"{kind}, rivals"
+    return kind
+
+
+def _line(name: str, entries: dict[str, Any]) -> str:
+    entry = entries[name]
     if isinstance(entry, str):
         return entry
     section = [f"section {entry['section']}"] if entry["section"] else []
-    lists = [f"{kind} {', '.join(entry[kind])}" for kind in ("presets", "agents")]
-    return "; ".join([entry["summary"], *section, *lists])
+    agents = next(
+        n for n, e in entries.items() if isinstance(e, dict) and e["agents"] == entry["agents"]
+    )
+    told = ", ".join(entry["agents"]) if agents == name else f"those of {agents}"
+    presets = f"presets {', '.join(entry['presets'])}"
+    return "; ".join([entry["summary"], *section, presets, f"agents {told}"])
