@@ -1,4 +1,4 @@
-"""Rivals beside ours: PyTorch at many batch sizes, and our learner without a memory."""
+"""Our learner compared with PyTorch at many batch sizes, and our learner without a memory."""
 
 import math
 import time

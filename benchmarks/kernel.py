@@ -1,4 +1,4 @@
-"""Training with the kernel that goes back through time, beside XLA's way through the play.
+"""Training with the backward kernel, compared with XLA alone.
 
     python benchmarks/kernel.py --record results/benchmarks/kernel.json
 

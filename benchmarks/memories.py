@@ -3,7 +3,7 @@
     python benchmarks/memories.py --record results/benchmarks/memories-cpu.json
 
 Reading a context and writing under it, as every episode does, is timed inside a compiled loop, with
-contents that are given up. Beside ours runs a plain dictionary that computes
+contents that are given up. A plain dictionary, to compare with, computes
 all norms at every read, picks k neighbours in k passes, and compares a new key with every other.
 Ways take turns, so that a busy moment hits them all. Reports the best and the median: on a shared
 machine the best is the machine's speed, and the gap between the two shows how busy it was.

@@ -41,9 +41,9 @@ class Options:
     steps: int = 200_000
     """Steps of training."""
     episodes: int = 1000
-    """Episodes in which a trained agent is judged."""
+    """Episodes in which a trained agent is evaluated."""
     judged_from: int = 1_000_000
-    """First seed of the environments in which agents are judged."""
+    """First seed of the environments in which agents are evaluated."""
     task: BarcodeBandits = TASK
     out: Path | None = None
     """Where to write what was found."""

@@ -206,7 +206,7 @@ def _worlds(results: Mapping[str, Any]) -> dict[str, tuple[Mapping[str, Any], di
 def kept(results: Mapping[str, Any]) -> dict[str, dict[str, float | None]]:
     """Return, by world and agent, which share of a memory's worth an agent earns.
 
-    (reward − best without memory) / (best with memory of the own context − best without), where
+    (reward − best without memory) / (best with memory of the current context − best without), where
     both are known: 0 is no better than no memory, 1 is perfect.
     """
     return {

@@ -99,7 +99,7 @@ def _side(width: float, mazes: int) -> float:
 
 
 def _rooms(rows: Sequence[Sequence[Panel]]) -> dict[tuple[int, int], float]:
-    """Return the room for names and the gap before them, the same for panels above each other."""
+    """Return the space for names and the gap before them, the same for panels above each other."""
     from matplotlib.textpath import TextPath
 
     rooms: dict[tuple[int, int], float] = {}

@@ -137,7 +137,7 @@ def figure_3(documents: Documents, width: str | None = None) -> "Figure":
 
 
 def figure_4(documents: Documents, width: str | None = None) -> "Figure":
-    """Compose Figure 4: what is known of one stimulus helps beside another."""
+    """Compose Figure 4: what is known of one stimulus helps with another."""
     results = _plotted(documents["compositional-bandits"])
     known = "Regret by number of exposures (larger of the two stimuli)"
     panels = [

@@ -149,7 +149,7 @@ def _exploits_cues(agent: AgentResults, optimum: Values) -> Check:
 
 
 def _strategies(group: dict[str, Any]) -> list[Check]:
-    """Fig. 6b: each weight beside the largest of the same episodes."""
+    """Fig. 6b: each weight as a share of the largest of the same episodes."""
     said = "epL2RL uses IMF and IMB on uncued episodes, IMF, IMB and EMB on cued ones (Fig. 6b)"
     found = []
     for part, names in (("uncued", ("IMF", "IMB")), ("cued", ("IMF", "IMB", "EMB"))):
@@ -181,7 +181,7 @@ def _episodic_above_all(weights: dict[str, ChoiceWeight]) -> Check:
 
 
 def _gates(gates: Any) -> list[Check]:
-    """Fig. 6c and the text beside it."""
+    """Fig. 6c and its text."""
     cued, uncued = (np.array(gates[part]["per_seed"], float).T for part in ("cued", "uncued"))
     region, bound = Region(low=GATE.size), f"at least {GATE.size}: {GATE.why}"
     said = "in all stages the r-gates open more when the cued block starts (Fig. 6c)"

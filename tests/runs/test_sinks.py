@@ -191,7 +191,7 @@ def test_a_sink_that_fails_is_dropped_with_a_warning(
 ) -> None:
     show(run, ["breaking", "listing"], range(1, 4), Reporter())
     assert capsys.readouterr().err == (
-        "breaking failed (quota exceeded): training goes on without it; metrics.jsonl has every"
+        "breaking failed (quota exceeded): training continues without it; metrics.jsonl has every"
         " epoch\n"
     )
     assert [sink.events for sink in opened] == [[1, 2], [1, 2, 3, "closed"]]

@@ -25,9 +25,9 @@ def compositional_scores(record: Record) -> Scores:
     """Score reward and regret by exposure, of the better known stimulus and of the one queried.
 
     `by_exposure` counts an episode under the stimulus that was met more often. `by_queried` counts
-    each trial under the stimulus that the memory was asked for: of an exposure,
+    each trial under the stimulus that the memory was queried for: of an exposure,
 
-        regret_t = Σ_{s ≤ t} mean over the trials s on which it was asked for.
+        regret_t = Σ_{s ≤ t} mean over the trials s on which it was queried.
     """
     exposures = np.asarray(record.trace.exposures)  # (seeds, epochs, episodes, steps, 2)
     asked = np.asarray(record.trace.query)  # (seeds, epochs, episodes, steps)
@@ -71,7 +71,7 @@ def retrieval_of_stimuli(record: Record) -> OverSeeds | None:
 
 
 def _of_query(of_both: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """Pick, of the high and the low stimulus, the one that the memory was asked for."""
+    """Pick, of the high and the low stimulus, the one that the memory was queried for."""
     return np.take_along_axis(of_both, asked[..., None], axis=-1)[..., 0]
 
 

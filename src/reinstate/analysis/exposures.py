@@ -102,7 +102,7 @@ FALSE_ALARMS = np.arange(21) / 20
 def familiarity(record: Record, met: Any = None) -> FamiliarityScores | None:
     """Score how well signals of the first step tell known contexts from new ones.
 
-    `met` is how often what the memory is asked for was met before, (seeds, epochs, episodes): by
+    `met` is how often what the memory is queried for was met before, (seeds, epochs, episodes): by
     default the exposure of the context. Episodes that find the memory empty are left out. Nothing
     where a seed has no known or no new context, as for an agent without a memory.
     """

@@ -135,7 +135,7 @@ class Evidence(NamedTuple):
 
 
 def judge_mean(per_seed: Any, region: Region) -> Evidence:
-    """Judge the mean over seeds by Student's t; differences between agents come seed by seed."""
+    """Test the mean over seeds by Student's t; differences between agents come seed by seed."""
     values = np.asarray(per_seed, dtype=float)
     if values.ndim != 1:
         raise ValueError(f"a claim is about one number per seed, not about {list(values.shape)}")
@@ -171,7 +171,7 @@ def _against(values: Any, end: float) -> tuple[float, float]:
 
 
 def judge_rate(hits: Sequence[bool], region: Region) -> Evidence:
-    """Judge the share of seeds that hit, by the exact binomial test."""
+    """Test the share of seeds that hit, by the exact binomial test."""
     k, n = sum(map(bool, hits)), len(hits)
 
     def against(end: float) -> tuple[float, float]:
@@ -181,7 +181,7 @@ def judge_rate(hits: Sequence[bool], region: Region) -> Evidence:
 
 
 def judge_all(parts: Sequence[Evidence]) -> Evidence:
-    """Judge whether every one of several quantities lies in its region; show the weakest.
+    """Test whether every one of several quantities lies in its region; show the weakest.
 
     All of them have to be shown for it, at no cost; to refute one of k costs a factor k.
     """
@@ -236,7 +236,7 @@ def count_verdicts(rows: Sequence[CheckRow]) -> dict[str, int]:
 def in_words(counts: Mapping[str, float]) -> str:
     """Say how the paper's claims fared: `38 of 42 claims of the paper supported, 3 …`."""
     if not counts["claims"]:
-        return "no claim of the paper judged"
+        return "no claim of the paper tested"
     supported, *others = ((counts[each], each) for each in VERDICTS)
     rest = "".join(f", {number} {each}" for number, each in others if number)
     return f"{supported[0]} of {counts['claims']} claims of the paper supported{rest}"

@@ -307,7 +307,7 @@ def maze_optimum(task: WaterMaze) -> dict[str, Any]:
     """Return the optimum, or upper bounds under the same names where the maze is too large.
 
     Exact, unless the maze is too large: chance (the random walk), without_memory, goal_known.
-    mean_over_exposures is for memory of the own context alone; it is exact if goal_always_found,
+    mean_over_exposures is for memory of the current context alone; exact if goal_always_found,
     and a bound if not. with_memory is the same if goals are independent. If they are distinct, it
     is the bound of `distinct_goals`, known to with_memory_half_width, and attained where searches
     always find the goal, as in the paper's maze; under the urn it is then left out.

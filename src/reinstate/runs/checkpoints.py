@@ -1,6 +1,6 @@
 """What training carries, in files: exact, and with a checksum.
 
-A checkpoint holds everything that training goes on from. A file of weights holds what an agent is
+A checkpoint holds everything that training continues from. A file of weights holds what an agent is
 evaluated by, and nothing else. Both say the epoch they are of.
 """
 
@@ -21,7 +21,7 @@ Row = dict[str, Any]  # a line of metrics.jsonl
 
 
 def write_checkpoint(path: Path, state: Any, epoch: int) -> None:
-    """Write everything that training goes on from after an epoch."""
+    """Write everything that training continues from after an epoch."""
     arrays = {name: np.asarray(raw(leaf)) for name, leaf in leaves(state).items()}
     _write(path, arrays, CHECKPOINT, epoch)
 

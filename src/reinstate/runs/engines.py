@@ -88,7 +88,7 @@ class Started:
         self.stop = stop  # after its epoch
 
     def ended(self) -> str | None:
-        """Return None while it goes on, then what went wrong, or nothing."""
+        """Return None while it runs, then what went wrong, or nothing."""
         if not self._done():
             return None
         try:

@@ -35,7 +35,7 @@ class Alone:
     first = True  # it writes files, and speaks
 
     def share(self, state: Any, done: int) -> tuple[Any, int]:
-        """Return what the first process goes on from: a state, and the epochs done."""
+        """Return what the first process continues from: a state, and the epochs done."""
         return state, done
 
     def program(self, compiled: Callable[..., Any], mesh: Mesh) -> Callable[[Any], Any]:

@@ -2,7 +2,7 @@
 
 A sink gets one row of numbers per epoch. It only shows them: a run is resumed from metrics.jsonl,
 which is always written. So a sink that cannot be opened is an error before training starts, but one
-that fails later is closed with a warning, and training goes on.
+that fails later is closed with a warning, and training continues.
 
 Third parties register a sink as `reinstate.register("sink", NAME, SINK)`, where SINK is called as
 the classes here are.
@@ -124,7 +124,7 @@ class Sinks:
             except Exception as error:
                 del self.opened[name]
                 self.reporter.note(
-                    f"{name} failed ({one_line(error)}): training goes on without it;"
+                    f"{name} failed ({one_line(error)}): training continues without it;"
                     " metrics.jsonl has every epoch"
                 )
 

@@ -4,7 +4,7 @@
     OUT/logs/              what the runs said
     OUT/sweep.csv          one row per seed
 
-The same call again goes on with what is not done. Calls at the same time share the runs: whoever
+The same call again continues with what is not done. Calls at the same time share the runs: whoever
 holds a run's own lock does it.
 """
 
@@ -207,7 +207,7 @@ class Handed:
             self.reporter.note(f"{job.name}: {said}")
 
     def _stop(self) -> None:
-        """Stop what goes on, and wait for it."""
+        """Stop what is running, and wait for it."""
         for _, started in self.working.values():
             started.stop()
         while any(started.ended() is None for _, started in self.working.values()):
