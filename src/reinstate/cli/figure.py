@@ -50,8 +50,8 @@ class Figure(Computing):
     """A run folder, as `reinstate train` leaves it, or shipped weights such as
     barcode-bandits/epl2rl, for memory-map and gates; its agent needs a memory."""
     results: Annotated[tuple[Path, ...], shown("DIR …")] = (Path("results"),)
-    """Folders with EXPERIMENT/results.json, as `reinstate reproduce all` leaves it; or of one
-    experiment, where no other is needed. Agents of one experiment are drawn together."""
+    """Folders with EXPERIMENT/results.json, as `reinstate reproduce all` leaves it. One experiment's
+    own folder will do where no other is needed. Agents of one experiment are drawn together."""
     width: Annotated[Literal["column", "page"] | None, shown("column|page", "the paper's")] = None
     """3.25 or 6.75 inches, of a figure of the paper."""
     seed: Annotated[int | None, shown("INT", "the run's first")] = None
@@ -59,9 +59,9 @@ class Figure(Computing):
     epochs: int = 10
     """Epochs that the run plays; each has its own contexts."""
     out: Annotated[Path | None, shown("FILE", "WHAT.pdf")] = None
-    """The file to write: .pdf, .svg or .png; of a memory map also .json, which `reinstate report`
-    shows on its page if it is memory-map.json beside results.json. A figure of this command that is
-    there is replaced, anything else is not."""
+    """The file to write: .pdf, .svg or .png; of a memory map also .json. The report shows that one
+    if it is memory-map.json in the folder of results.json. A figure of this command that is there
+    is replaced, anything else is not."""
 
     def __post_init__(self) -> None:
         require_positive(epochs=self.epochs)

@@ -91,8 +91,8 @@ class FitChoices(Verb):
     model: Model = "one-back"
     """Hierarchical: people's weights share a group; it needs NumPyro (the extra reinstate[fit])."""
     compare: Flag = False
-    """Fit rival models too: learned values, one-back, and no strategy; or hierarchical ones without
-    each strategy (minutes; it needs ArviZ, the extra reinstate[arviz])."""
+    """Fit rival models too (hierarchical ones take minutes and the extra reinstate[arviz]). They
+    are learned values, one-back and no strategy; or hierarchical ones without each strategy."""
     beside: Annotated[tuple[Path, ...], shown("FILE …", "none")] = ()
     """Show other choices too: tables, such as `reinstate evaluate --choices` writes, or folders of
     earlier fits. Tables are read like FILE, or else by our names."""
