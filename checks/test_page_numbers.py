@@ -6,6 +6,7 @@ from pathlib import Path
 import fill_pages
 from claim_tables import agreement, named
 from fill_pages import BLOCK, fill, pages
+from reinstate.analysis.verdicts import ALPHA, holm
 from reinstate.files import read_json
 
 ROOT = Path(__file__).parents[1]
@@ -95,6 +96,15 @@ def test_every_recorded_file_is_listed_with_what_made_it() -> None:
     assert listed == {path.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("*.json")}
     made = {file: row[0] for row in rows for file in row[1].split(", ")}
     assert made["two-step/results"].startswith("`reinstate reproduce all --preset paper`, f961d00")
+
+
+def test_experiment_1_alone_supports_its_claims_at_the_quick_preset() -> None:
+    page = " ".join((ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8").split())
+    assert "“supported” for all three of the paper's claims" in page
+    part = read_json(RESULTS / "quick" / "summary.json")["experiments"]["barcode-bandits"]
+    checks = [check for check in part["checks"] if check["paper"]]
+    assert len(checks) == 3 and max(holm([check["p"] for check in checks])) <= ALPHA
+    assert all(check["value"] >= check["region"][0] for check in checks)
 
 
 def test_verdicts_survive_other_seeds() -> None:
