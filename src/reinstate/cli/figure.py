@@ -50,8 +50,8 @@ class Figure(Computing):
     """A run folder, as `reinstate train` leaves it, or shipped weights such as
     barcode-bandits/epl2rl, for memory-map and gates; its agent needs a memory."""
     results: Annotated[tuple[Path, ...], shown("DIR …")] = (Path("results"),)
-    """Folders with EXPERIMENT/results.json, as `reinstate reproduce all` leaves it. One experiment's
-    own folder will do where no other is needed. Agents of one experiment are drawn together."""
+    """Folders with EXPERIMENT/results.json, as `reinstate reproduce all` leaves it. Where one
+    experiment is enough, its own folder will do. Agents of one experiment are drawn together."""
     width: Annotated[Literal["column", "page"] | None, shown("column|page", "the paper's")] = None
     """3.25 or 6.75 inches, of a figure of the paper."""
     seed: Annotated[int | None, shown("INT", "the run's first")] = None
