@@ -198,7 +198,7 @@ def test_a_sink_that_fails_is_dropped_with_a_warning(
 
 
 def test_a_sink_that_cannot_be_opened_is_an_error(run: Run, two_sinks: None) -> None:
-    message = r"^cannot open breaking \(no network\): leave --track out$"
+    message = r"^cannot open breaking \(no network at all\): leave --track out$"
     with pytest.raises(UserError, match=message):
         Sinks(["listing", "breaking"], run, "nobody", 0, SILENT)
     assert opened[0].events == ["closed"]
