@@ -59,7 +59,7 @@ def train(
     keep_checkpoints: int = KEEP,
     spread: Spread = SPREAD,
     ranks: Alone = ALONE,
-    program: Callable[[], Any] | None = None,
+    program: Callable[[Callable[[], Any]], Any] | None = None,
     start: TrainState | None = None,
 ) -> Trained:
     """Train all seeds of a run to its end, from its last checkpoint if there is one.
@@ -67,8 +67,8 @@ def train(
     A run that another process is training is refused. Without a run, nothing is kept. `track` names
     sinks (`reinstate.runs.sinks`) that show the metrics besides metrics.jsonl. Of checkpoints the
     newest `keep_checkpoints` stay, or all with 0. `spread` chooses devices; `ranks` are the
-    processes that train this together. `program` returns what `compile_epoch` made, where somebody
-    has compiled it ahead. `start` has the weights to begin with, if not fresh ones.
+    processes that train this together. `program` returns what `compile_epoch` made ahead, or calls
+    its argument, which compiles here. `start` has the weights to begin with, if not fresh ones.
     """
     require_sinks(track)
     require_kept(checkpoint_every, keep_checkpoints)
@@ -105,7 +105,7 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         reporter: Reporter,
         *,
         spread: Spread = SPREAD,
-        program: Callable[[], Any] | None = None,
+        program: Callable[[Callable[[], Any]], Any] | None = None,
         start: TrainState | None = None,
         **how: Any,
     ) -> None:
@@ -132,8 +132,8 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
 
     def compile(self, state: TrainState) -> Callable[[TrainState], tuple[TrainState, EpochMetrics]]:
         shapes = jax.eval_shape(lambda: state)
-        made = self.program or partial(_compiled, self.learner, shapes, self.division, self.mesh)
-        return self.ranks.program(made(), self.mesh)
+        here = partial(_compiled, self.learner, shapes, self.division, self.mesh)
+        return self.ranks.program(self.program(here) if self.program else here(), self.mesh)
 
     def broken(self, metrics: EpochMetrics, new: TrainState, before: TrainState) -> str | None:
         pairs = enumerate(zip(self.seeds, metrics.finite, strict=True))
