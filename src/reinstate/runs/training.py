@@ -127,8 +127,8 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
     def _over_seeds(self, init: Any) -> Any:
         """Spread what begins training as training will be; each of several processes makes all."""
         if self.mesh.is_multi_process:
-            return over_seeds(init, len(self.seeds))
-        return over_mesh(init, len(self.seeds), self.division, self.mesh)
+            return over_seeds(init, len(self.seeds), brief=True)
+        return over_mesh(init, len(self.seeds), self.division, self.mesh, brief=True)
 
     def compile(self, state: TrainState) -> Callable[[TrainState], tuple[TrainState, EpochMetrics]]:
         shapes = jax.eval_shape(lambda: state)
@@ -181,8 +181,8 @@ def compile_epoch(agent: AgentKind, settings: Settings, spread: Spread = SPREAD)
 
 def _compiled(learner: Learner, shapes: TrainState, division: Division, mesh: Any) -> Any:
     one_seed = partial(learner.train_epoch, over_lanes=division.over_lanes)
-    num_seeds = len(shapes.epoch)
-    return over_mesh(one_seed, num_seeds, division, mesh).lower(shapes).compile()
+    num_seeds, lanes = len(shapes.epoch), learner.settings.lanes
+    return over_mesh(one_seed, num_seeds, division, mesh, lanes=lanes).lower(shapes).compile()
 
 
 def _experiment(run: Run) -> Experiment | None:
