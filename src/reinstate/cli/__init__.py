@@ -6,6 +6,7 @@ Help is what people wait for most often, so what it does not need is imported wh
 
 import _thread
 import contextlib
+import gc
 import io
 import json
 import os
@@ -42,6 +43,7 @@ GROUPS = {  # verbs; each is a class in the module of its name, imported when it
 }
 VERBS = {verb: text for group in GROUPS.values() for verb, text in group.items()}
 CAUGHT = (signal.SIGINT, signal.SIGTERM)
+OBJECTS = 100_000  # made between garbage collections: imports and JAX make many, and keep them
 AGAIN = 0.05  # seconds until a signal that was dropped is sent again
 COMPLETION = "--tyro-print-completion"
 SHELLS = ("bash", "zsh", "fish", "tcsh")
@@ -72,6 +74,8 @@ Your shell can complete verbs, experiments and options (bash, zsh, fish, tcsh):
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
     arguments = [*(sys.argv[1:] if argv is None else argv)]  # `list` is a module here
+    if argv is None:
+        gc.set_threshold(OBJECTS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # notebooks and tests put others in their place
             stream.reconfigure(errors="replace")  # a code page may lack γ or →
