@@ -122,7 +122,8 @@ def training(case: Case) -> Program:
     settings = case.settings
     learner = settings.make_learner(case.agent)
     state = over_seeds(learner.init, settings.seeds)(jnp.array(settings.seed_range))
-    compiled = compile_timed(over_seeds(learner.train_epoch, settings.seeds), state)
+    epoch = over_seeds(learner.train_epoch, settings.seeds, lanes=settings.learner.lanes)
+    compiled = compile_timed(epoch, state)
     return Program(compiled, (state,), learner.steps_per_epoch * settings.seeds)
 
 
@@ -138,7 +139,7 @@ def evaluating(case: Case) -> Program:
 
     seeds = jnp.array(settings.seed_range)
     params = over_seeds(learner.init, settings.seeds)(seeds).params
-    compiled = compile_timed(over_seeds(one_seed, settings.seeds), params, seeds)
+    compiled = compile_timed(over_seeds(one_seed, settings.seeds, brief=True), params, seeds)
     steps = settings.evaluation.epochs * world.episodes_per_epoch * world.episode_length
     return Program(compiled, (params, seeds), steps * settings.seeds)
 
