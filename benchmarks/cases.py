@@ -139,7 +139,7 @@ def evaluating(case: Case) -> Program:
 
     seeds = jnp.array(settings.seed_range)
     params = over_seeds(learner.init, settings.seeds)(seeds).params
-    compiled = compile_timed(over_seeds(one_seed, settings.seeds, brief=True), params, seeds)
+    compiled = compile_timed(over_seeds(one_seed, settings.seeds), params, seeds)
     steps = settings.evaluation.epochs * world.episodes_per_epoch * world.episode_length
     return Program(compiled, (params, seeds), steps * settings.seeds)
 

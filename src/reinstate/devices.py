@@ -31,7 +31,7 @@ IN_TURN = 64  # lanes of a device from which on a CPU is faster with one seed af
 MOST = 1024  # devices of a process: a CPU would try to be any number of them
 VARIABLE = "JAX_NUM_CPU_DEVICES"  # by which a user can choose another number
 FOLDER = "jax_compilation_cache_dir"  # JAX's own setting
-# Compiles in two thirds of the time and computes the same bits, unless there are gradients.
+# Compiles in half the time. Random weights keep their bits; training and evaluation do not.
 BRIEFLY = {"xla_backend_optimization_level": 1}
 CACHE = 256 * 2**20  # bytes of compiled programs; one that trains takes a third of a megabyte
 
@@ -210,7 +210,7 @@ def over_mesh(
 
     Where lanes are divided as well, the function sees the mesh's axis of lanes, and its results
     must be the same on all devices along it. `lanes` is how many of a seed it plays. What is
-    `brief`, called a few times and without gradients, is compiled faster on a CPU.
+    `brief`, as drawing weights is, is compiled faster on a CPU.
     """
     places = division.over_seeds * division.per_device
     spec = PartitionSpec(SEEDS)

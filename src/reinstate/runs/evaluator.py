@@ -56,7 +56,7 @@ class Evaluator:
             player = self.learner.agent(params)
             return evaluate_watched(condition, player, self.settings.evaluation, seed)
 
-        return devices.over_seeds(one_seed, self.settings.seeds, brief=True)
+        return devices.over_seeds(one_seed, self.settings.seeds)
 
     def prepare(self) -> None:
         """Compile the condition under which agents are evaluated, before there is one."""
