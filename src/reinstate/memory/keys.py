@@ -72,18 +72,18 @@ class Lookup(Recognizer):
 
     def read(self, memory: Memory, contents: Any, context: Array) -> tuple[Retrieval, Any]:
         """Find the entries whose keys are nearest to the key of a context."""
-        embedded = self._embed(contents.keys)
+        embedded, query = self._embed(contents.keys), self._embed(context[None]).squeeze(0)
         asked = contents._replace(keys=embedded, norms=norm(jax.lax.stop_gradient(embedded)))
         found: Any
-        found, after = memory.read(asked, self._embed(context[None])[0])
+        found, after = memory.read(asked, query)
         return found, after._replace(keys=contents.keys, norms=contents.norms)
 
     def _embed(self, contexts: Array) -> Array:
         """Return the keys of contexts, (rows, size), of any length: a cosine ignores it."""
         if self.embedding is None:
             return contexts
-        products = jnp.matmul(contexts, self.embedding.weight.T, precision=FULL)
-        return products + self.embedding.bias[None]
+        w, b = self.embedding.weight, self.embedding.bias
+        return jnp.matmul(contexts, w.T, precision=FULL) + jnp.expand_dims(b, 0)  # type: ignore[arg-type]
 
     def __call__(self, found: Retrieval) -> Recollection:
         """Combine the entries that were found."""

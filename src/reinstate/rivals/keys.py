@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -33,7 +34,7 @@ class ByIdentity(ByNumber):
 class KeysAgent(Agent):
     """The paper's agent, whose memory is read by learned keys, on the first step of an episode."""
 
-    compared: Compared
+    compared: Compared = eqx.field(static=True)
 
     def __init__(self, world: World, compared: Compared, network: Network, *, key: Array) -> None:
         own, key = jax.random.split(key)
