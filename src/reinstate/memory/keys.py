@@ -51,21 +51,25 @@ class Keys:
 class Lookup(Recognizer):
     """Reads a dictionary by learned keys.
 
-    key(x) = (W x + b) / |W x + b|, of stored contexts x_i and of the one that is shown, x
+    key(x) = (W (x − m) + b) / |W (x − m) + b|, of stored contexts x_i and of the one shown, x
     w_i = softmax_i(β key(x_i) · key(x) − ρ log(1 + age_i)), over the nearest entries
     c_ep = Σ_i w_i c_i
 
-    The age of an entry is the number of writes since. Without an embedding, key(x) = x / |x|.
+    The age of an entry is the number of writes since. m is the middle of the world's bounds, so
+    that keys start out in all directions. Without an embedding, key(x) = (x − m) / |x − m|.
     """
 
     embedding: eqx.nn.Linear | None
     log_sharpness: Array  # of β
     recency: Array  # ρ
     keys: Keys = eqx.field(static=True)
+    middle: float = eqx.field(static=True)
 
-    def __init__(self, keys: Keys, context_size: int, learned: bool, *, key: Array) -> None:
+    def __init__(
+        self, keys: Keys, context_size: int, learned: bool, middle: float = 0.0, *, key: Array
+    ) -> None:
         super().__init__(CUES)
-        self.keys = keys
+        self.keys, self.middle = keys, middle
         self.embedding = eqx.nn.Linear(context_size, keys.size, key=key) if learned else None
         self.log_sharpness = jnp.log(jnp.array(keys.sharpness, jnp.float32))
         self.recency = jnp.zeros((), jnp.float32)
@@ -80,6 +84,7 @@ class Lookup(Recognizer):
 
     def _embed(self, contexts: Array) -> Array:
         """Return the keys of contexts, (rows, size), of any length: a cosine ignores it."""
+        contexts = contexts - self.middle
         if self.embedding is None:
             return contexts
         w, b = self.embedding.weight, self.embedding.bias

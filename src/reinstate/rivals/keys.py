@@ -40,9 +40,10 @@ class KeysAgent(Agent):
         own, key = jax.random.split(key)
         wiring = Wiring("", route="gate", recognises=True)
         super().__init__(world, wiring, replace(network, recognition=CUES), key=key)
-        learned = compared == "learned"
         self.compared = compared
-        self.recognizer = Lookup(network.keys, world.context_size, learned, key=own)
+        middle = 0.0 if compared == "told" else sum(world.bounds().context) / 2
+        asked = world.context_size, compared == "learned", middle
+        self.recognizer = Lookup(network.keys, *asked, key=own)
 
     def view(self, world: World) -> World:
         """Show contexts as they are or, if it is told which they are, by their identity."""
