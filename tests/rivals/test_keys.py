@@ -14,7 +14,7 @@ from jax import Array
 from reinstate.agent import AGENTS, Network
 from reinstate.analysis.memory_map import evaluate_watched
 from reinstate.errors import UserError
-from reinstate.evaluation import Condition, Evaluation, evaluate_in
+from reinstate.evaluation import Condition, Evaluation
 from reinstate.memory import DND, Consolidating, Contents, Memory
 from reinstate.memory.keys import Keys, Lookup
 from reinstate.memory.recognition import Recollection
@@ -162,16 +162,15 @@ def test_who_is_told_sees_the_same_key_at_every_exposure_and_others_see_what_the
     assert len(np.unique(keys, axis=0)) == 9  # more than there are dimensions
 
 
-@pytest.mark.parametrize("watched", [False, True])
-def test_the_told_find_their_context_where_others_err(watched: bool) -> None:
+def test_the_told_find_their_context_where_others_err() -> None:
+    world = replace(WORLD, distractors=40)
+
     def right(name: str) -> Any:
-        settings = replace(QUICK, task=WORLD, network=Network(hidden_size=4))
+        settings = replace(QUICK, task=world, network=Network(hidden_size=4))
         learner = settings.make_learner(name)
         player = learner.agent(learner.init(jnp.array(0)).params)
-        play: Any = evaluate_watched if watched else evaluate_in
-        condition = Condition(WORLD, learner.memory)
-        found = play(condition, player, Evaluation(epochs=9), jnp.array(0))
-        record = found[0] if watched else found
+        condition = Condition(world, learner.memory)
+        record = evaluate_watched(condition, player, Evaluation(epochs=9), jnp.array(0))[0]
         names, known = np.asarray(record.context_id), np.asarray(record.exposure) > 0
         nearest = np.asarray(record.retrieved)[..., 0]
         return (np.take_along_axis(names, np.maximum(nearest, 0), axis=1) == names)[known].mean()
@@ -181,13 +180,13 @@ def test_the_told_find_their_context_where_others_err(watched: bool) -> None:
 
 
 def test_a_learned_key_ignores_what_says_nothing() -> None:
-    """Three seeds: .97 to .99 of known contexts found, and 4.2 to 5.0 times the weight."""
+    """Of four seeds, weights of the barcode were 4.8 to 7.9 times as large as those behind it."""
     task = replace(
-        WORLD, pulls=3, num_contexts=4, mapping="independent", distractors=10, barcode_length=5
+        WORLD, pulls=3, num_contexts=4, mapping="independent", barcode_length=5, distractors=10
     )
-    learner = replace(QUICK.learner, lanes=32, epochs=60)
+    learner = replace(QUICK.learner, lanes=32, epochs=40)
     settings = replace(QUICK, task=task, network=Network(hidden_size=16), learner=learner, seeds=1)
     params: Any = trained("epl2rl-keys", settings).params
-    weight = np.asarray(params.recognizer.embedding.weight[0])  # (key, bits)
+    weight = np.asarray(params.recognizer.embedding.weight)[0]  # (key, bits)
     size = np.sqrt((weight**2).sum(axis=0))
-    assert size[:5].mean() > 2 * size[5:].mean()
+    assert size[:5].mean() > 2.5 * size[5:].mean()

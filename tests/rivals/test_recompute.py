@@ -90,13 +90,15 @@ def recalls_by_weights(agent: Any, memory: Memory) -> bool:
     if not agent.remembers:
         return False
     rng = np.random.default_rng(0)
+    contexts = rng.normal(size=(4, NOISY.context_size)).astype(np.float32)
+    values = rng.normal(size=(4, agent.value_size)).astype(np.float32)
 
     @eqx.filter_jit
     @eqx.filter_grad
     def slopes(agent: Any) -> Any:
         contents = memory.empty(NOISY.context_size, agent.value_size)
-        for context in rng.integers(0, 2, (4, NOISY.context_size)).astype(np.float32):
-            contents = memory.write(contents, jnp.array(context), jnp.ones(6) * context[:1])
+        for context, value in zip(contexts, values, strict=True):
+            contents = memory.write(contents, jnp.array(context), jnp.array(value))
         recalled, *_ = agent.read(memory, contents, jnp.ones(4), agent.initial_state())
         return sum(jnp.sum(part) for part in jax.tree.leaves(recalled))
 
