@@ -226,7 +226,7 @@ def noisy(documents: Sequence[Record]) -> list[Mapping[str, Any]]:
 
     Shares are of new barcodes and of those trained on.
     """
-    found = []
+    found: list[Mapping[str, Any]] = []
     for document in documents:
         agents = document["agents"]
         trained = {name: one["on_training_contexts"] for name, one in agents.items()}
