@@ -102,5 +102,5 @@ class PosteriorMaker(Maker):
 POSTERIOR = PosteriorMaker(
     "episodic LSTM told the exact posterior of contexts whose bits are flipped: a bound",
     "epL2RL, posterior",
-    "#7F7F7F",
+    "#6A994E",
 )

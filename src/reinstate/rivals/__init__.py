@@ -98,13 +98,13 @@ READERS: Mapping[str, Later] = {
         KEYS,
         "episodic LSTM that learns which part of a context to look memories up by",
         "epL2RL+Keys",
-        "#E8590C",
+        "#DC267F",
     ),
     "epl2rl-soft": later(
         KEYS,
         "the same read without learned keys: contexts are compared as they are",
         "epL2RL, soft read",
-        "#56B4E9",
+        "#785EF0",
         compared="raw",
     ),
     "epl2rl-keys-told": later(
