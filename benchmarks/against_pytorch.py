@@ -1,4 +1,4 @@
-"""Rivals beside ours: PyTorch at many batch sizes, and our learner without a memory."""
+"""Our learner compared with PyTorch at many batch sizes, and our learner without a memory."""
 
 import math
 import time
@@ -52,12 +52,7 @@ def compare(preset: str, repeats: int) -> dict[str, Any]:
         rate = rates(entry.steps, seconds[place])
         row = {"name": entry.name, **entry.told, "steps_per_second": rate, "ours": ratio(*pair)}
         rows.append(row)
-    theirs = [row for row in rows if row["name"] == "PyTorch"]
-    if not theirs:
-        return {**ours.told, "rows": rows}
-    theirs.sort(key=lambda row: -row["steps_per_second"]["median"])
-    best = {"one_lane": next(r for r in theirs if r["batch"] == 1), "at_its_best": theirs[0]}
-    return {**ours.told, "torch": version("torch"), "rows": rows, **best}
+    return {**ours.told, "torch": version("torch") if find_spec("torch") else None, "rows": rows}
 
 
 def _jax(name: str, case: Case, program: Program) -> Entry:

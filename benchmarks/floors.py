@@ -119,7 +119,7 @@ def _best(function: Any, argument: jax.Array, repeats: int) -> float:
 
 
 def floor_of(case: Case, machine: Machine, rate: float, train: bool = True) -> dict[str, Any]:
-    """Set a measured rate beside what the machine could do; nothing for agents of others."""
+    """Compare a measured rate with what the machine could do; nothing for agents of others."""
     work = work_of(case, train)
     if work is None:
         return {}

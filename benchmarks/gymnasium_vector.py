@@ -1,4 +1,4 @@
-"""Steps per second through Gymnasium: the vector environment beside SyncVectorEnv, same lanes.
+"""Steps per second through Gymnasium: the vector environment and SyncVectorEnv, same lanes.
 
     python benchmarks/gymnasium_vector.py                           # every id, both granularities
     python benchmarks/gymnasium_vector.py --ids reinstate/WaterMaze-v0 --lanes 256

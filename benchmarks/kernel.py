@@ -1,4 +1,4 @@
-"""Training with the kernel that goes back through time, beside XLA's way through the play.
+"""Training with the backward kernel, compared with XLA alone.
 
     python benchmarks/kernel.py --record results/benchmarks/kernel.json
 
@@ -26,19 +26,14 @@ from reinstate import recompute
 from reinstate.learner import Learner, a2c_loss
 from reinstate.recompute import play_to_learn
 from reinstate.rollout import start_lanes
+from reinstate_paper import PAPER_EXPERIMENTS
 
 AGENT = "epl2rl"
 
 
 @dataclass(frozen=True)
 class Options:
-    experiments: tuple[str, ...] = (
-        "barcode-bandits",
-        "omniglot-bandits",
-        "compositional-bandits",
-        "water-maze",
-        "two-step",
-    )
+    experiments: tuple[str, ...] = PAPER_EXPERIMENTS
     sizes: tuple[str, ...] = ("3x8192",)  # seeds × lanes, of the first experiment
     repeats: int = 7
     record: Path | None = None

@@ -5,7 +5,6 @@ Programs run one after the other, again and again, so that a busy moment hits th
 
 import math
 import os
-import platform
 import shlex
 import sys
 import time
@@ -20,7 +19,6 @@ from reinstate.devices import describe
 from reinstate.files import write_document
 from reinstate.runs.provenance import provenance
 
-CPUINFO = Path("/proc/cpuinfo")
 FEWEST = 3  # rounds that quartiles need
 
 
@@ -96,21 +94,6 @@ def cores() -> int:
 def load() -> float | None:
     """Return how many processes wanted a core in the last minute, where the system counts."""
     return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
-
-
-def processor() -> str:
-    """Name the CPU, as Linux does; elsewhere what Python knows of it."""
-    try:
-        lines = CPUINFO.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
-def in_bytes(maxrss: int) -> int:
-    """Convert the size of the largest resident set: macOS counts bytes, others kibibytes."""
-    return maxrss if sys.platform == "darwin" else maxrss * 1024
 
 
 def made() -> dict[str, Any]:

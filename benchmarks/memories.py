@@ -3,7 +3,7 @@
     python benchmarks/memories.py --record results/benchmarks/memories-cpu.json
 
 Reading a context and writing under it, as every episode does, is timed inside a compiled loop, with
-contents that are given up; so is writing alone. Beside ours runs a plain dictionary that computes
+contents that are given up. A plain dictionary, to compare with, computes
 all norms at every read, picks k neighbours in k passes, and compares a new key with every other.
 Ways take turns, so that a busy moment hits them all. Reports the best and the median: on a shared
 machine the best is the machine's speed, and the gap between the two shows how busy it was.
@@ -71,18 +71,16 @@ def main(options: Options) -> None:
 
 
 def measured(options: Options, entries: int, size: int) -> dict[str, Any]:
-    """Return the seconds of an episode and of a write, in a full memory."""
+    """Return the seconds of an episode's read and write, in a full memory."""
     k = options.k
     turns = max(2, min(256, 2_000_000 // entries))
     ways = {
         "episode": looped(DND(entries), size, turns),
         "episode_k": looped(DND(entries, k), size, turns),
-        "write": looped(DND(entries), size, turns, reads=False),
     }
     if size == options.compared_size:
         ways["plain_episode"] = looped(Plain(entries), size, turns)
         ways["plain_episode_k"] = looped(Plain(entries, k), size, turns)
-        ways["plain_write"] = looped(Plain(entries), size, turns, reads=False)
     seconds = take_turns(ways, options.repeats, patience=60.0)
     row: dict[str, Any] = {"entries": entries, "size": size}
     for name, found in seconds.items():
@@ -107,12 +105,10 @@ def filled(dnd: DND, size: int) -> Contents:
     )
 
 
-def looped(dnd: DND, size: int, turns: int, reads: bool = True) -> Callable[[], Any]:
+def looped(dnd: DND, size: int, turns: int) -> Callable[[], Any]:
     """Make a function that reads and writes in a loop, in contents that are given up."""
 
     def once(contents: Contents, key: Array) -> tuple[Contents, Array]:
-        if not reads:
-            return dnd.write(contents, key, jnp.ones(VALUE_SIZE)), jnp.zeros(())
         found, contents = dnd.read(contents, key)
         return dnd.write(contents, key, jnp.tanh(found.value)), found.distances[0]
 

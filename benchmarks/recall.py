@@ -2,7 +2,7 @@
 
     python benchmarks/recall.py
 
-No agent is trained: contexts of whole epochs are stored and asked for, one after the other.
+No agent is trained: contexts of whole epochs are stored and queried, one after the other.
 Compositional bandits are the case in point, where what is found is wrong more often the more
 classes there are.
 """

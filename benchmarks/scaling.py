@@ -26,7 +26,8 @@ import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from measuring import cores, made, take_turns, write_record
+from cases import Program
+from measuring import compile_timed, cores, made, take_turns, write_record
 from reinstate.devices import Spread, divide_cpu, over_mesh
 from reinstate.runs.experiment import find_experiment
 
@@ -54,22 +55,13 @@ class Case(NamedTuple):
     seeds: int = 1
 
 
-class Program(NamedTuple):
-    run: Any
-    state: Any
-    steps: int  # per epoch
-
-    def __call__(self) -> Any:
-        return self.run(self.state)
-
-
 def main(options: Options) -> None:
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}"
     divide_cpu(max(options.devices))
     programs = {case: compiled(options, case) for case in cases(options)}
     seconds = take_turns(programs, options.epochs)
     most = max(options.devices)
-    told = all_reduces(programs[Case("strong", most, options.lanes)].run.as_text())
+    told = all_reduces(programs[Case("strong", most, options.lanes)].compiled.run.as_text())
     document = {
         **made(),
         "task": options.experiment,
@@ -99,8 +91,8 @@ def compiled(options: Options, case: Case) -> Program:
     over = partial(over_mesh, num_seeds=case.seeds, division=division, mesh=spread.mesh(division))
     state = over(learner.init)(jnp.arange(case.seeds))
     train_epoch = partial(learner.train_epoch, over_lanes=division.over_lanes)
-    run = over(train_epoch).lower(state).compile()
-    return Program(run, state, learner.steps_per_epoch * case.seeds)
+    run = compile_timed(over(train_epoch), state)
+    return Program(run, (state,), learner.steps_per_epoch * case.seeds)
 
 
 def rows(

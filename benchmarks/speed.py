@@ -10,15 +10,11 @@ varied while all else stays as the preset has it: lanes, seeds, hidden (units), 
 epoch (episodes), unroll (steps compiled side by side). PyTorch is compared where it is installed.
 """
 
-import os
-import resource
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import jax
@@ -27,18 +23,17 @@ import tyro
 import against_pytorch
 from cases import AXES, KINDS, Case, Program, case_of
 from floors import Machine, floor_of, measure_machine
-from measuring import in_bytes, load, made, processor, rates, rounded, take_turns, write_record
+from measuring import load, made, rates, rounded, take_turns, write_record
 from reinstate import devices
 from reinstate.errors import UserError
 from reinstate.figures.chart import Chart, Series
 from reinstate.figures.mpl import draw, save_figure
-from reinstate.figures.style import BLACK, GREY, SPARE, label, palette
+from reinstate.figures.style import label, palette
 
 Axis = Literal["lanes", "seeds", "hidden", "memory", "epoch", "unroll"]
-Measure = Literal["speed", "rivals", "start"]
+Measure = Literal["speed", "rivals"]
 PATIENCE = 10.0  # seconds that the programs of one curve may take turns
 NOTE = "Median over repetitions, with quartiles."
-CACHES = ("JAX_COMPILATION_CACHE_DIR", "JAX_ENABLE_COMPILATION_CACHE")  # which a user may set
 SAYS = {"train": "training", "judge": "evaluation"}
 
 
@@ -46,9 +41,8 @@ SAYS = {"train": "training", "judge": "evaluation"}
 class Options:
     experiments: tuple[str, ...] = ("barcode-bandits",)
     agents: tuple[str, ...] = ("epl2rl",)
-    """The first one's start is timed."""
     axes: tuple[Axis, ...] = ("lanes",)
-    measure: tuple[Measure, ...] = ("speed", "rivals", "start")
+    measure: tuple[Measure, ...] = ("speed", "rivals")
     preset: str | None = None
     """quick on a CPU, else paper, if not given."""
     repeats: int = 5
@@ -60,7 +54,6 @@ class Options:
 def main(options: Options) -> None:
     began, platform, busy = time.perf_counter(), jax.default_backend(), load()
     preset = options.preset or ("quick" if platform == "cpu" else "paper")
-    first = case_of(options.experiments[0], options.agents[0], preset)
     machine = measure_machine()
     found: dict[str, Any] = {"machine": {"flops": machine.flops, "bytes": machine.traffic}}
     found["curves"] = []
@@ -69,10 +62,7 @@ def main(options: Options) -> None:
     if "rivals" in options.measure:
         say("rivals")
         found["rivals"] = against_pytorch.compare(preset, options.repeats)
-    if "start" in options.measure:
-        say(f"{first.experiment}, {first.agent}: starting twice")
-        found["start"] = starts(first, preset)
-    told = {"processor": processor(), "load": busy, "preset": preset}  # load before it began
+    told = {"load": busy, "preset": preset}  # load before it began
     document = {**made(), **told, **found, "seconds": round(time.perf_counter() - began)}
     write_record(options.out / f"{platform}.json", document)
     for name, chart in charts(document).items():
@@ -122,32 +112,6 @@ def measured(options: Options, cases: Sequence[Case], machine: Machine) -> Itera
         }
 
 
-def starts(case: Case, preset: str) -> dict[str, Any]:
-    """Start the same training twice as a command: without compiled programs, then with them."""
-    with TemporaryDirectory(prefix="reinstate-speed-") as folder:
-        words = ["train", case.experiment, "--preset", preset, "--agent", case.agent]
-        found = {
-            name: first_line([*words, "--out", f"{folder}/{name}"], folder)
-            for name in ("cold", "warm")
-        }
-    return {"experiment": case.experiment, "agent": case.agent, **found}
-
-
-def first_line(words: list[str], cache: str) -> dict[str, Any]:
-    """Start a command of ours and end it at its first progress line: seconds, and peak memory."""
-    kept = {name: value for name, value in os.environ.items() if name not in CACHES}
-    program: list[str] = [sys.executable, "-m", "reinstate", *words]
-    began, env = time.perf_counter(), kept | {"XDG_CACHE_HOME": cache}
-    with subprocess.Popen(program, env=env, text=True, stderr=subprocess.PIPE) as child:
-        assert child.stderr is not None
-        if not any(": epoch " in line for line in child.stderr):
-            raise UserError(f"reinstate {' '.join(words[:2])} did not get to train")
-        seconds = time.perf_counter() - began
-        child.kill()
-    peak = in_bytes(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)  # of any child so far
-    return {"seconds": rounded(seconds, 3), "peak_bytes": peak}
-
-
 def charts(document: dict[str, Any]) -> dict[str, Chart]:
     """Return one chart per curve, by the name of its file."""
     found = {}
@@ -163,34 +127,23 @@ def charts(document: dict[str, Any]) -> dict[str, Chart]:
             for kind in KINDS
         }
         title = f"Speed: {experiment.replace('-', ' ')}"
-        found[f"{experiment}-{axis}"] = _chart(title, axis, "value", lines)
-    if "rivals" in document:
-        rows = document["rivals"]["rows"]
-        kinds = [*dict.fromkeys((row["name"], row.get("threads", 0)) for row in rows)]
-        colours = [*palette(["epl2rl", "l2rl"]), BLACK, GREY, *SPARE]
-        lines = {
-            (f"{name}, {n} thread{'s' * (n > 1)}" if n else name, colour, ()): [
-                row for row in rows if (row["name"], row.get("threads", 0)) == (name, n)
-            ]
-            for (name, n), colour in zip(kinds, colours, strict=False)
-        }
-        found["rivals"] = _chart("Training barcode bandits", "lanes of all seeds", "batch", lines)
+        found[f"{experiment}-{axis}"] = _chart(title, axis, lines)
     return found
 
 
-def _chart(title: str, what: str, x: str, lines: dict[Any, list[dict[str, Any]]]) -> Chart:
+def _chart(title: str, axis: str, lines: dict[Any, list[dict[str, Any]]]) -> Chart:
     """Draw steps per second, in thousands, of each line's rows."""
     series = []
     for (name, colour, dash), unsorted in lines.items():
-        rows = sorted(unsorted, key=lambda row: float(row[x]))
+        rows = sorted(unsorted, key=lambda row: float(row["value"]))
         rates = [row["steps_per_second"] for row in rows]
         spread = [(each["quartiles"][0] / 1e3, each["quartiles"][1] / 1e3) for each in rates]
         heights = [each["median"] / 1e3 for each in rates]
         if rows:
             series.append(
-                Series(name, colour, [row[x] for row in rows], heights, spread, dash=dash)
+                Series(name, colour, [row["value"] for row in rows], heights, spread, dash=dash)
             )
-    x_label, y_label = f"{what}, log scale", "steps per second (thousands)"
+    x_label, y_label = f"{axis}, log scale", "steps per second (thousands)"
     return Chart(title, x_label, y_label, series, log_x=True, note=NOTE, include=(0.0,))
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, NamedTuple
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -26,16 +27,13 @@ import tyro
 
 from measuring import made
 from reinstate import devices
-from reinstate.agent import LARGEST_STORED, Agent
-from reinstate.analysis.exposures import reward_per_episode
+from reinstate.agent import LARGEST_STORED
+from reinstate.analysis.exposures import reward_by_epoch
 from reinstate.analysis.verdicts import over_seeds
-from reinstate.cell import LSTMState
 from reinstate.errors import UserError
 from reinstate.evaluation import Record, evaluate_in
 from reinstate.files import read_json, write_json
 from reinstate.learner import TrainState
-from reinstate.memory import Memory
-from reinstate.player import Decision, Player
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.progress import Reporter
@@ -204,45 +202,18 @@ def of_cell_states(variant: str, evaluator: Evaluator, state: TrainState) -> dic
     return cell | {"clips": with_other_clips(evaluator, state)} if variant == "paper" else cell
 
 
-class Clipped(Player):
-    """The paper's agent, but stored states are clipped elsewhere."""
-
-    agent: Agent
-    limit: jax.Array
-
-    remembers = True
-
-    @property
-    def outlives_episodes(self) -> bool:
-        return self.agent.outlives_episodes
-
-    @property
-    def value_size(self) -> int:
-        return self.agent.value_size
-
-    def initial_state(self) -> LSTMState:
-        return self.agent.initial_state()
-
-    def __call__(self, *step: Any) -> tuple[LSTMState, Decision]:
-        return self.agent(*step)
-
-    def write(self, memory: Memory, contents: Any, context: jax.Array, state: LSTMState) -> Any:
-        return memory.write(contents, context, jnp.clip(state.c, -self.limit, self.limit))
-
-
 def with_other_clips(evaluator: Evaluator, state: TrainState) -> list[dict[str, Any]]:
     """Evaluate the same weights on the same tasks and chances, with the clip elsewhere."""
-    settings = evaluator.settings
-
-    def one_seed(params: Any, seed: jax.Array, limit: jax.Array) -> Record:
-        player = Clipped(evaluator.learner.agent(params), limit)
-        return evaluate_in(evaluator.condition, player, settings.evaluation, seed)
-
-    play, seeds = devices.over_seeds(one_seed, settings.seeds), jnp.array(settings.seed_range)
-    found = []
+    settings, seeds, found = evaluator.settings, jnp.array(evaluator.settings.seed_range), []
     for clip in CLIPS:
-        record = play(state.params, seeds, jnp.full(settings.seeds, clip))
-        reward = reward_per_episode(jax.tree.map(np.asarray, record))
+
+        def one_seed(params: Any, seed: jax.Array) -> Record:  # its own, to be traced with its clip
+            player = evaluator.learner.agent(params)
+            return evaluate_in(evaluator.condition, player, settings.evaluation, seed)
+
+        with mock.patch("reinstate.agent.LARGEST_STORED", clip):
+            record = devices.over_seeds(one_seed, settings.seeds)(state.params, seeds)
+        reward = np.mean(reward_by_epoch(jax.tree.map(np.asarray, record)), axis=1)
         found.append({"clip": clip, "reward": over_seeds(reward)})
     return found
 

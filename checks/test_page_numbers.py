@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
-import recorded
+import fill_pages
 from claim_tables import agreement, named
 from fill_pages import BLOCK, fill, pages
+from reinstate.analysis.verdicts import ALPHA, holm
 from reinstate.files import read_json
 
 ROOT = Path(__file__).parents[1]
@@ -49,8 +50,8 @@ def test_claims_call_agents_by_the_names_that_readers_know() -> None:
 
 
 def test_optima_stand_below_the_agents() -> None:
-    results = recorded.read("barcode-bandits")
-    table, _ = recorded.table("results", ["barcode-bandits"]).split("\n\n")
+    results = fill_pages.read("barcode-bandits")
+    table, _ = fill_pages.table("results", ["barcode-bandits"]).split("\n\n")
     rewards = {row[0].strip("*"): row[1] for row in cells_of(table)}
     assert rewards["own memory"] == f"{results['optimum']['own_memory']:.4f}"
     assert rewards["epL2RL"].startswith(f"{results['agents']['epl2rl']['reward']['mean']:.2f} [")
@@ -58,7 +59,7 @@ def test_optima_stand_below_the_agents() -> None:
 
 def test_record_and_replicate_stand_side_by_side() -> None:
     record, again = (read_json(RESULTS / name) for name in SUMMARIES)
-    rows = cells_of(recorded.table("paper-claims", SUMMARIES))
+    rows = cells_of(fill_pages.table("paper-claims", SUMMARIES))
     checks = [check for part in record["experiments"].values() for check in part["checks"]]
     values = sorted(f"{check['value']:.3f}" for check in checks if check["paper"])
     assert sorted(re.sub(r"[a-z* ]*([-.\d]+).*", r"\1", row[2]) for row in rows) == values
@@ -72,7 +73,7 @@ def test_record_and_replicate_stand_side_by_side() -> None:
 
 def test_an_undecided_claim_shows_the_adjusted_p() -> None:
     quick = ["quick/summary.json"]
-    (row,) = [r for r in cells_of(recorded.table("paper-claims", quick)) if "IMB … cued" in r[1]]
+    (row,) = [r for r in cells_of(fill_pages.table("paper-claims", quick)) if "IMB … cued" in r[1]]
     (check,) = [
         check
         for check in read_json(RESULTS / quick[0])["experiments"]["two-step"]["checks"]
@@ -90,18 +91,27 @@ def test_all_claims_of_our_own_are_supported_on_both_sets_of_seeds() -> None:
 
 
 def test_every_recorded_file_is_listed_with_what_made_it() -> None:
-    rows = cells_of(recorded.table("recorded-files", []))
+    rows = cells_of(fill_pages.table("recorded-files", []))
     listed = {f"{file}.json" for row in rows for file in row[1].split(", ")}
     assert listed == {path.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("*.json")}
     made = {file: row[0] for row in rows for file in row[1].split(", ")}
     assert made["two-step/results"].startswith("`reinstate reproduce all --preset paper`, f961d00")
 
 
+def test_experiment_1_alone_supports_its_claims_at_the_quick_preset() -> None:
+    page = " ".join((ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8").split())
+    assert "“supported” for all three of the paper's claims" in page
+    part = read_json(RESULTS / "quick" / "summary.json")["experiments"]["barcode-bandits"]
+    checks = [check for check in part["checks"] if check["paper"]]
+    assert len(checks) == 3 and max(holm([check["p"] for check in checks])) <= ALPHA
+    assert all(check["value"] >= check["region"][0] for check in checks)
+
+
 def test_verdicts_survive_other_seeds() -> None:
     record, again = (read_json(RESULTS / name) for name in SUMMARIES)
     shared, same, flips = agreement(record, again)
     assert flips == 0 and same > 0.8 * shared
-    _, second = cells_of(recorded.table("verdicts", SUMMARIES))
+    _, second = cells_of(fill_pages.table("verdicts", SUMMARIES))
     assert second[-1] == f"{same} of {shared} claims, none reversed"
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from claim_tables import agreement
-from fill_pages import BLOCK, fill
-from recorded import read
+from fill_pages import BLOCK, fill, read
 from reinstate.runs.experiment import EXPERIMENTS
 from reinstate_paper import PAPER_EXPERIMENTS
 

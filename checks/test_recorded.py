@@ -11,19 +11,19 @@ import jax
 import numpy as np
 import pytest
 
-from recorded import read
+from fill_pages import read
 from reinstate import cli
 from reinstate.analysis.verdicts import evaluation_error, over_seeds, without_nan
 from reinstate.files import read_json
 from reinstate.runs.candidates import preset_candidate
 from reinstate.runs.conclusions import compare, optimum_of, read_results
 from reinstate.runs.experiment import EXPERIMENTS
-from reinstate.runs.provenance import repeatable
 from reinstate.runs.search import ranked
 from reinstate.runs.whole import summarise
 from reinstate.settings import Settings, completed, differences, from_dict, to_dict
 from reinstate_paper import PAPER_EXPERIMENTS
 from reinstate_paper.margins import FAILS
+from words import repeatable
 
 RESULTS = Path(__file__).parents[1] / "results"
 FOLDERS = (".", "replicate")  # the record, and the same on other seeds

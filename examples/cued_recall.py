@@ -1,4 +1,4 @@
-"""Cued recall: sequences are shown once, each beside a cue, and later asked for by the cue alone.
+"""Cued recall: sequences are shown once, each with a cue, and later recalled from the cue alone.
 
 In an epoch eight cues, random vectors, are studied; then they come back in another order, blurred
 by noise. An epLSTM stores its cell state at the end of an episode under the cue on show. Each epoch
@@ -27,9 +27,9 @@ CONDITIONS = {"memory": (1.0, 0.0), "no memory": (0.0, 0.0), "never reset": (0.0
 
 class Epoch(NamedTuple):  # CUES episodes of study, then CUES of recall
     cues: Array  # (episodes, CUE_SIZE)
-    inputs: Array  # (episodes, LENGTH, SYMBOLS + 1) one-hot: a symbol, or that one is asked for
+    inputs: Array  # (episodes, LENGTH, SYMBOLS + 1) one-hot: a symbol, or that one is queried
     targets: Array  # (CUES, LENGTH) symbols to be named at recall
-    order: Array  # (CUES,) the episode of study that each episode of recall asks for
+    order: Array  # (CUES,) the episode of study that each episode of recall queries
 
 
 def draw_epoch(key: Array) -> Epoch:
@@ -90,7 +90,7 @@ def look_inside(net: Network) -> None:
     epoch = draw_epoch(jax.random.key(0))
     logits, (*_, r), found = eqx.filter_jit(play)(net, epoch, 1.0, 0.0)
     print(f"r-gate: {r[:CUES].mean():.2f} open at study, {r[CUES:].mean():.2f} at recall")
-    print("asked for  came back  distance  weights of three  symbols    recalled")
+    print("queried    came back  distance  weights of three  symbols    recalled")
     for asked, row in zip(epoch.order.tolist(), range(CUES, 2 * CUES), strict=True):
         came_back, distance = int(found.written[row, 0]) - 1, found.distances[row, 0]
         weights = "  ".join(f"{weight:.2f}" for weight in found.weights[row])

@@ -1,6 +1,6 @@
 """Cued recall in PyTorch: the task and the network of cued_recall.py, by `reinstate.interop.torch`.
 
-Sequences are shown once, each beside a cue, and later asked for by the cue alone. Lanes are a
+Sequences are shown once, each with a cue, and later recalled from the cue alone. Lanes are a
 leading dimension. Needs PyTorch: pip install -e ".[torch]" in a clone
 """
 
@@ -36,7 +36,7 @@ class Network(nn.Module):
 
 
 def draw_epoch() -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Draw cues and inputs, (episodes, …, LANES, size); symbols to be named; episodes asked for."""
+    """Draw cues and inputs, (episodes, …, LANES, size); symbols to be named; episodes queried."""
     cues = torch.randn(CUES, LANES, CUE_SIZE)
     symbols = torch.randint(SYMBOLS, (CUES, LENGTH, LANES))
     order = torch.randperm(CUES)

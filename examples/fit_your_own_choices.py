@@ -3,7 +3,7 @@
 #
 # You have a table of choices in a two-step task, made by people or by an agent, and want to know
 # which strategies explain them. This notebook fits such a table, checks the fit, compares models,
-# asks whether there is enough data, and puts an agent beside the people. It runs on an example;
+# asks whether there is enough data, and compares an agent with the people. It runs on an example;
 # give it the name of your own file instead.
 #
 # In the two-step task an action leads *commonly* to one state and *rarely* to the other, and the
@@ -133,7 +133,7 @@ plt.show()
 # If you want to relate people's weights to another measure, this is a ceiling: a fitted weight
 # cannot be expected to correlate more with anything else than with the true one.
 #
-# ## An agent beside the people
+# ## An agent compared with the people
 #
 # What would an agent with an episodic memory do? One that was trained on this task comes with the
 # package. It plays a hundred sessions, and its choices go through the same fit.

@@ -27,7 +27,7 @@ from reinstate.analysis.verdicts import over_seeds, with_interval
 from reinstate.baselines.bandits import bandit_optimum
 from reinstate.files import write_json
 from reinstate.interop.sb3 import ReinstateVecEnv
-from reinstate.runs.provenance import provenance, repeatable
+from reinstate.runs.provenance import provenance
 from reinstate.tasks.bandits import BarcodeBandits
 
 TASK = BarcodeBandits(num_arms=4, num_contexts=4)
@@ -41,9 +41,9 @@ class Options:
     steps: int = 200_000
     """Steps of training."""
     episodes: int = 1000
-    """Episodes in which a trained agent is judged."""
+    """Episodes in which a trained agent is evaluated."""
     judged_from: int = 1_000_000
-    """First seed of the environments in which agents are judged."""
+    """First seed of the environments in which agents are evaluated."""
     task: BarcodeBandits = TASK
     out: Path | None = None
     """Where to write what was found."""
@@ -110,7 +110,7 @@ def main(options: Options) -> dict[str, Any]:
     if options.out is not None:
         settings = {name: value for name, value in asdict(options).items() if name != "out"}
         versions = {name: version(name) for name in PACKAGES}
-        command = repeatable(shlex.join(["python", *sys.argv]))
+        command = shlex.join(["python", *sys.argv])
         record = {**found, "settings": settings, "command": command}
         write_json(options.out, {**record, **provenance(), "device": "cpu", "packages": versions})
     return found

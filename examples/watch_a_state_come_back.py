@@ -4,7 +4,7 @@
 # A meta-learning agent is a recurrent network that explores a new task, finds out what pays, and
 # forgets all of it when the task ends. The episodic LSTM of Ritter et al. (2018) keeps it. When a
 # task ends, the cell state is stored under the task's *context*. When the same context is seen
-# again, that state comes back through a gate, and the agent goes on where it had stopped.
+# again, that state comes back through a gate, and the agent continues where it had stopped.
 #
 # In two minutes on a CPU you will see this happen in four places: in the cell by itself, in a small
 # agent trained here, in the states that it stores, and in an agent that comes with the package.
@@ -136,7 +136,7 @@ plt.show()
 # ## The gate
 #
 # Each record holds the gates, averaged over units. Here is the r-gate over the pulls of an episode
-# and, beside it, how often the good arm was pulled, at exposures 1 and 2.
+# and, next to it, how often the good arm was pulled, at exposures 1 and 2.
 
 # %%
 record = records["epl2rl"]

@@ -129,7 +129,7 @@ print("doors tried:    ", np.array(tries))
 
 # %% [markdown]
 # Who tries no door twice and remembers nothing needs (1 + 2 + 3 + 4 + 5) / 5 = 3 tries on average.
-# Who remembers the room needs 1. Those are the numbers to hold an agent against.
+# Who remembers the room needs 1. Those are the numbers to compare an agent with.
 #
 # ## Train in Python
 #
@@ -266,4 +266,4 @@ plt.show()
 # What else you get for your forty lines: every agent (`--agent l2rl`), several seeds at once
 # (`--seeds 8`), resuming, `reinstate report` and, if you
 # [make an experiment of it](../how-to/add-a-task.md#make-an-experiment-of-it), claims that are
-# judged over seeds.
+# tested over seeds.

@@ -23,7 +23,7 @@ from reinstate.figures.markup import tag
 from reinstate.files import write_arrays, write_atomically
 from reinstate.learner import EpochMetrics, TrainState
 from reinstate.runs.choice_fits import write_example
-from reinstate.runs.experiment import no_baselines, no_checks
+from reinstate.runs.experiment import no_checks
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from reinstate_paper.omniglot.teaching import EmbedderMetrics, State
 from tiny import TINY
@@ -41,7 +41,7 @@ SMALL = replace(
     agents=("epl2rl", "l2rl"),
     presets={"quick": replace(TINY, learner=replace(TINY.learner, epochs=EPOCHS))},
     optimum=None,
-    baselines=no_baselines,
+    baselines=lambda settings: {},
     checks=no_checks,
     milestones=(0.5, 1.0),
     charts={"training-curves": training_curves},
@@ -220,7 +220,6 @@ STAND_INS: dict[str, Any] = {
     "reinstate.registry:entry_points_of_others": lambda: [],
     "reinstate.settings:Settings:make_learner": lambda self, agent: Learner(self, agent),
     "reinstate.runs.size:require_room": lambda *what, **how: None,
-    "reinstate_paper.pretrain:_require_room": lambda settings: None,
     "reinstate.devices:divide_cpu": lambda *_: None,
     "reinstate.devices:describe": _describe,
     "reinstate_paper.omniglot.pretraining:describe": _describe,

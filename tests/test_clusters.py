@@ -10,7 +10,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from reinstate import cli
-from reinstate.runs.jobs import Asked, plan, read_file
+from reinstate.runs.sweep import Asked, plan, read_file
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "examples/clusters"

@@ -6,7 +6,6 @@ what it does.
 
 import copy
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -24,8 +23,7 @@ from reinstate.analysis.verdicts import Region, judge_mean
 from reinstate.choices.tables import read_choices
 from reinstate.errors import UserError
 from reinstate.figures.page import load, page_of
-from reinstate.files import read_json, write_json
-from reinstate.interop.exchange import load_cell
+from reinstate.files import write_json
 from reinstate.runs import search as searching
 from reinstate.runs.candidates import Ranges
 from reinstate.runs.checkpoints import load_checkpoint, write_checkpoint
@@ -199,16 +197,6 @@ def test_a_claim_is_about_one_number_per_seed() -> None:
         judge_mean([[1.0, 2.0]] * 5, Region(low=0.0))
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
-def test_what_is_no_file(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "cell.safetensors")
-    assert "no regular file" in refusal(lambda: load_cell(tmp_path / "cell.safetensors"))
-    (tmp_path / "card.json").symlink_to("card.json")
-    refusal(lambda: read_card(tmp_path / "card.json"))
-    write_json(tmp_path / "card.json", {})  # replaces the link
-    assert read_json(tmp_path / "card.json") == {}
-
-
 @pytest.mark.parametrize(
     ("header", "cell"),
     [
@@ -229,11 +217,3 @@ def test_an_embedder_of_endless_channels(tmp_path: Path) -> None:
     path = tmp_path / "embedder.safetensors"
     path.write_bytes(save({"w": np.zeros(1)}, {embedder.FORMAT: '{"channels": [1e999, 64]}'}))
     assert "has broken settings" in refusal(lambda: embedder.load_embedder(path))
-
-
-def test_text_of_half_a_character(tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
-    path.write_text('{"name": "\\ud83d\\ude00"}')
-    assert read_json(path) == {"name": "\U0001f600"}
-    path.write_text('{"name": "\\ud800"}')
-    assert "cannot be read" in refusal(lambda: read_json(path))

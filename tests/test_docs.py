@@ -202,6 +202,7 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> str:
         "Here $c_t$ is:",
         "$$\nc_t = f \\circ c_{t-1}\n$$",
         "```\nreinstate list\n```",
+        "| a | b |\n|---|---|\n| 2.38 [2.37, 2.40]: 99% | 8.7 ± 0.1 |",
     ]
     (source / "index.md").write_text("\n\n".join([*lines, ""]))
     with pytest.MonkeyPatch.context() as patch:
@@ -215,6 +216,10 @@ def test_formulas_are_set_by_the_browser_and_nothing_is_fetched(html: str) -> No
     assert len(re.findall("<math [^>]*>", html)) == 2 and 'display="block"' in html
     assert "<msub><mi>c</mi><mi>t</mi></msub>" in html and "$" not in html.partition("<body>")[2]
     assert not re.findall(r"""(?:src|<link[^>]*href)=["'](?:https?:)?//[^"']*""", html)
+
+
+def test_intervals_in_tables_stay_in_one_piece(html: str) -> None:
+    assert "2.38 [2.37,\xa02.40]: 99%" in html and "8.7\xa0±\xa00.1" in html
 
 
 def test_calls_that_readme_teaches_are_listed(built: ElementTree.Element) -> None:

@@ -18,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stubbed
-from bits import bits, different
 from reinstate.cli import main
 from reinstate.errors import Damaged, UserError
 from reinstate.files import (
@@ -98,7 +97,7 @@ def test_recorded_results_keep_their_bytes(tmp_path: Path) -> None:
     assert written(tmp_path, read_json(path)) == path.read_text()
 
 
-BAD = ["", "{", "[NaN]", "[1e999]", f"[{2**64}]", f"[{'1' * 5000}]", '"\\ud800"', "[" * 100_000]
+BAD = ["", "{", "[NaN]", "[1e999]", f"[{'1' * 5000}]", '"\\ud800"', "[" * 100_000]
 
 
 @pytest.mark.parametrize("content", [*BAD, "\xff", None], ids=lambda text: repr(text)[:12])
@@ -193,19 +192,6 @@ with locked(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.readline()
 """
-TRAIN = """
-import stubbed, sys
-from reinstate.cli import main
-act = stubbed.Program.__call__
-def held(program, *arguments):
-    print("held", flush=True)
-    sys.stdin.readline()
-    stubbed.Program.__call__ = act
-    return act(program, *arguments)
-stubbed.install()
-stubbed.Program.__call__ = held
-sys.exit(main(sys.argv[1:]))
-"""
 
 
 @contextmanager
@@ -264,16 +250,6 @@ def test_a_folder_goes_again_if_nothing_was_put_into_it(tmp_path: Path) -> None:
     assert [*tmp_path.rglob("*")] == [tmp_path / "above", tmp_path / "above" / "file"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
-def test_a_lock_that_is_a_link_is_not_written_to(tmp_path: Path) -> None:
-    (tmp_path / "thesis").write_text("years of work")
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / LOCK).symlink_to(tmp_path / "thesis")
-    with pytest.raises(UserError, match="cannot write"):
-        hold(tmp_path / "run")
-    assert (tmp_path / "thesis").read_text() == "years of work"
-
-
 OURS = (".config.json.1.tmp", "checkpoints/.epoch-1.safetensors.23.tmp", "milestones/.x.4.tmp")
 THEIRS = ("a.1.tmp", ".a.tmp", ".a.b.tmp", ".a.1.tmp.gz", "own/.a.1.tmp", "checkpoints/a.tmp")
 
@@ -328,23 +304,20 @@ def test_a_folder_that_somebody_fills_or_holds_is_not_replaced(tmp_path: Path) -
         pass
 
 
-def test_of_two_processes_one_trains(
+def test_a_command_leaves_a_folder_alone_that_is_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The other is told, and changes nothing: what is learned is what one alone learns."""
     stubbed.install(monkeypatch.setattr)
     monkeypatch.chdir(tmp_path)
     line = stubbed.LINES["train"].split()
-    assert main([*line[:-1], "alone"]) == 0
-    with holding(TRAIN, *line) as process:
+    assert main(line) == 0
+    before = contents(tmp_path)
+    with holding(HOLD, "out"):
         for words in (line, [*line, "--resume"]):
             capsys.readouterr()
             assert main(words) == 2
             assert "in use by another process" in capsys.readouterr().err
-        process.communicate("\n")
-        assert process.returncode == 0
-    assert not different(bits(Path("alone")), bits(Path("out")))
-    assert main([*line, "--resume"]) == 0
+    assert main([*line, "--resume"]) == 0 and contents(tmp_path) == before
 
 
 def opened_without_encoding(source: str) -> list[int]:

@@ -24,38 +24,25 @@ def room_of(path: Path) -> str:
     return "page" if (inner, *rest[:1]) == ("figures", "page") else inner
 
 
-def imported_rooms(path: Path, source: str | None = None) -> Iterator[str]:
-    """Rooms that a module imports, at its top or anywhere else."""
+def imported(path: Path, source: str | None = None) -> Iterator[str]:
+    """Names of what a module imports, at its top or anywhere else."""
     for node in ast.walk(ast.parse(path.read_text() if source is None else source)):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module == "reinstate":
-            names = [f"reinstate.{alias.name}" for alias in node.names]
+            yield from (f"reinstate.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
-        else:
-            continue
-        own = (
-            SOURCE.joinpath(*name.split(".")[1:]) for name in names if name.startswith("reinstate.")
-        )
-        yield from map(room_of, own)
+            yield node.module or ""
+
+
+def imported_rooms(path: Path, source: str | None = None) -> Iterator[str]:
+    names = (name for name in imported(path, source) if name.startswith("reinstate."))
+    return (room_of(SOURCE.joinpath(*name.split(".")[1:])) for name in names)
 
 
 def imports_of_the_study(path: Path) -> bool:
     """Whether a module imports the study, which only registers with the library."""
-    tree = ast.walk(ast.parse(path.read_text()))
-    names = [
-        name
-        for node in tree
-        for name in (
-            [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else [node.module or ""]
-            if isinstance(node, ast.ImportFrom)
-            else []
-        )
-    ]
-    return any(name.split(".")[0] == "reinstate_paper" for name in names)
+    return any(name.split(".")[0] == "reinstate_paper" for name in imported(path))
 
 
 def outward(path: Path, source: str | None = None) -> list[str]:

@@ -31,6 +31,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from torture import Trial
+
 PATIENCE = 10  # seconds
 MEMORY = 2 << 30  # bytes that a worker may have beyond what it has when it is ready
 LONGEST = 4000  # characters of a message, before the command makes one line of it
@@ -55,14 +57,10 @@ class Hang(BaseException):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as many cases as are asked for; return 1 if any failed."""
-    parser = argparse.ArgumentParser(prog="python -m torture.fuzz")
-    parser.add_argument("--cases", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", help="one reader, by its name")
-    parser.add_argument("--case", type=int, help="one case of that reader")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--record", type=Path, help="write what was found to this JSON file")
-    asked = parser.parse_args(arguments)
+    trial = Trial("fuzz", cases=2000, seed=0, workers=2)
+    trial.parser.add_argument("--only", help="one reader, by its name")
+    trial.parser.add_argument("--case", type=int, help="one case of that reader")
+    asked = trial.options(arguments)
     from torture.readers import READERS
 
     names = [asked.only] if asked.only else [*READERS]
@@ -77,17 +75,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             outcomes = [case for found in pool.map(_cases, portions) for case in found]
     document = _document(outcomes, asked)
     print(json.dumps(document, indent=1))
-    if asked.record:
-        from reinstate.files import write_document
-
-        write_document(asked.record, document)
+    trial.write(document)
     return int(document["ended"]["failed"] > 0)
 
 
 def _document(outcomes: Sequence[Outcome], asked: argparse.Namespace) -> dict[str, Any]:
     """Count how cases ended, and say how those that failed are repeated."""
-    from reinstate.runs.provenance import provenance
-
     readers: dict[str, Counter[str]] = {}
     failed = [case for case in outcomes if case.ended not in ("accepted", "refused")]
     for case in outcomes:
@@ -97,8 +90,6 @@ def _document(outcomes: Sequence[Outcome], asked: argparse.Namespace) -> dict[st
     for case in failed:
         print(f'--only "{case.reader}" --case {case.number} --seed {asked.seed}: {case.message}')
     return {
-        "command": f"python -m torture.fuzz --cases {asked.cases} --seed {asked.seed}",
-        **provenance(),
         "cases": len(outcomes),
         "ended": {
             "accepted": counts["accepted"],

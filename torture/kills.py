@@ -11,12 +11,9 @@ really die. Learning is stood in for (tests/stubbed.py), JAX is not started and 
 so that forking is safe. There has to be a POSIX system.
 """
 
-import argparse
 import io
 import os
-import platform
 import re
-import shlex
 import shutil
 import signal
 import sys
@@ -37,8 +34,7 @@ import stubbed
 from bits import bits, different, leftovers, trained
 from faults import MODES, Faults, applies
 from reinstate import cli
-from reinstate.files import write_document
-from reinstate.runs.provenance import provenance
+from torture import Trial
 
 TROUBLE = ("lost", "stuck", "differing", "leftovers", "tracebacks")
 INPUTS = ("choices.csv", "results")  # what commands read
@@ -82,15 +78,9 @@ _known: dict[str, Undisturbed] = {}
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Disturb commands as asked; return 1 if anything was lost, stuck or different."""
-    parser = argparse.ArgumentParser(prog="python -m torture.kills")
-    parser.add_argument("--only", choices=stubbed.LINES, help="one command")
-    parser.add_argument("--one-of", type=int, default=1, help="one case of so many, evenly spread")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--record", type=Path, help="write what was found to this JSON file")
-    asked = parser.parse_args(arguments)
-    began, record = time.monotonic(), asked.record and asked.record.resolve()
-    made_by = provenance()  # before there are stand-ins for it
+    trial = Trial("kills", one_of=1, seed=0, workers=2)  # one case of so many, evenly spread
+    trial.parser.add_argument("--only", choices=stubbed.LINES, help="one command")
+    asked = trial.options(arguments)
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
         first = Path(folder) / "first" / "here"
         first.mkdir(parents=True)
@@ -102,14 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with ProcessPoolExecutor(asked.workers, **how, initargs=(Path(folder),)) as pool:
             found = [*pool.map(partial(disturb, asked.seed), cases, chunksize=4)]
         os.chdir("/")
-    rows, words = counted(cases, found), ["python", "-m", "torture.kills", *sys.argv[1:]]
-    document = {
-        "command": f"PYTHONPATH=tests {shlex.join(words)}",
-        **made_by,
+    rows = counted(cases, found)
+    document: dict[str, Any] = {
         "seed": asked.seed,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "seconds": round(time.monotonic() - began, 1),
         "totals": {n: sum(row[n] for row in rows) for n in ("cases", "disturbances", *TROUBLE)},
         "rows": rows,
         "trouble": [
@@ -119,8 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ],
     }
     print(document["totals"])
-    if record:
-        write_document(record, document)
+    trial.write(document)
     return int(any(document["totals"][kind] for kind in TROUBLE))
 
 

@@ -7,13 +7,10 @@ After a warm-up, arrays and files must not grow at all. Memory may grow by what 
 remember, its metrics; a folder by its metrics, on which it appends.
 """
 
-import argparse
 import os
-import platform
 import statistics
 import sys
 import tempfile
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,11 +19,10 @@ from unittest.mock import patch
 import jax
 
 from reinstate import devices
-from reinstate.files import write_document
 from reinstate.runs.progress import Bar
-from reinstate.runs.provenance import provenance
 from reinstate.runs.training import train
 from tiny import SILENT, TINY, new_run
+from torture import Trial
 
 SAMPLES = 200
 WARM_UP = 0.3  # the share of a run that does not count
@@ -99,29 +95,17 @@ def _median(samples: list[Sample], name: str) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m torture.long_runs")
-    parser.add_argument("--epochs", type=int, default=10_000)
-    parser.add_argument("--record", type=Path, help="write what was found to this JSON file")
-    asked = parser.parse_args()
+    trial, found = Trial("long_runs", epochs=10_000), []
+    asked = trial.options()
     devices.divide_cpu()
-    began, found = time.monotonic(), []
     for track in ((), ("tensorboard",)):
         with tempfile.TemporaryDirectory(prefix="reinstate-long-") as folder:
             row = trained(Path(folder), asked.epochs, track)
         found.append(row)
         print({name: value for name, value in row.items() if name != "samples"}, flush=True)
-    document = {
-        "command": f"PYTHONPATH=tests python -m torture.long_runs --epochs {asked.epochs}",
-        **provenance(),
-        "python": platform.python_version(),
-        "device": devices.describe(),
-        "seconds": round(time.monotonic() - began, 1),
-        "trouble": sum(len(row["trouble"]) for row in found),
-        "runs": found,
-    }
-    if asked.record:
-        write_document(asked.record, document)
-    return int(bool(document["trouble"]))
+    trouble = sum(len(row["trouble"]) for row in found)
+    trial.write({"device": devices.describe(), "trouble": trouble, "runs": found})
+    return int(bool(trouble))
 
 
 if __name__ == "__main__":

@@ -7,9 +7,6 @@ All others have to end in time, each with a status other than 0. Started again w
 have to end with the bits of a run that nobody disturbed.
 """
 
-import argparse
-import platform
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -21,10 +18,9 @@ from typing import Any
 
 from bits import bits, different
 from ranked import start, until, wait
-from reinstate.files import write_document
-from reinstate.runs.provenance import provenance
 from reinstate.runs.run import Run
 from tiny import ENVIRONMENT
+from torture import Trial
 
 EPOCHS = 150
 IN_TIME = 330.0  # seconds for the others to end: JAX's own time-outs and a bit
@@ -34,30 +30,12 @@ Processes = list[subprocess.Popen[str]]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Kill as asked; return 1 if anything was lost, stuck or different."""
-    parser = argparse.ArgumentParser(prog="python -m torture.ranks")
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--record", type=Path, help="write what was found to this JSON file")
-    asked = parser.parse_args(arguments)
-    began = time.monotonic()
+    trial = Trial("ranks", kills=100, processes=2, seed=0)
+    asked = trial.options(arguments)
     with tempfile.TemporaryDirectory(prefix="ranks-") as folder:
         found = Torture(Path(folder), asked.processes, asked.seed).run(asked.kills)
-    document = {
-        "command": "PYTHONPATH=tests "
-        + shlex.join(["python", "-m", "torture.ranks", *(arguments or sys.argv[1:])]),
-        **provenance(),
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "seed": asked.seed,
-        "processes": asked.processes,
-        "seconds": round(time.monotonic() - began, 1),
-        **found,
-    }
     print(", ".join(f"{name} {value}" for name, value in found.items() if name != "trouble"))
-    if asked.record:
-        write_document(asked.record, document)
-        print(f"recorded in {asked.record}")
+    trial.write({"seed": asked.seed, "processes": asked.processes, **found})
     return int(bool(found["trouble"]))
 
 

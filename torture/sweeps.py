@@ -1,7 +1,7 @@
 """Kill a sweep of many tiny runs again and again; then see that each run was done, and done once.
 
-    python -m torture.sweeps --record results/torture/sweeps.json
-    python -m torture.sweeps --runs 12 --kills 3
+    PYTHONPATH=tests python -m torture.sweeps --record results/torture/sweeps.json
+    PYTHONPATH=tests python -m torture.sweeps --runs 12 --kills 3
 
 Processes and learning are real. In turn the sweeper is killed, the sweeper with all its runs, and
 one run alone; the sweeper is told to stop; and a second sweeper shares the folder. The same command
@@ -9,13 +9,10 @@ is then given again, to the end. Some of the runs are also made by a sweep that 
 numbers have to be the same.
 """
 
-import argparse
 import csv
 import json
 import os
-import platform
 import random
-import shlex
 import signal
 import subprocess
 import sys
@@ -27,8 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reinstate.files import write_document
-from reinstate.runs.provenance import provenance
+from torture import Trial
 
 KINDS = (
     "SIGKILL to the sweeper",
@@ -105,15 +101,9 @@ class Sweep(NamedTuple):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Disturb a sweep as asked; return 1 if a run was lost or came out different."""
-    parser = argparse.ArgumentParser(prog="python -m torture.sweeps")
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--undisturbed", type=int, default=20, help="runs to compare with")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--record", type=Path, help="write what was found to this JSON file")
-    asked = parser.parse_args(arguments)
-    began, made_by = time.monotonic(), provenance()
+    # The undisturbed runs are compared with.
+    trial = Trial("sweeps", runs=200, kills=10, workers=2, undisturbed=20, seed=0)
+    asked = trial.options(arguments)
     with tempfile.TemporaryDirectory(prefix="sweeps-") as folder:
         (Path(folder) / "tiny.toml").write_text(TINY)
         plain = Sweep(Path(folder), min(asked.undisturbed, asked.runs - 1), 1)
@@ -121,19 +111,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sweep = Sweep(Path(folder), asked.runs, asked.workers)
         killed = disturb(sweep, asked.kills, random.Random(asked.seed))
         found = {"stuck": int(not (sweep.finish() and fine)), **aftermath(sweep, plain)}
-    document = {
-        "command": shlex.join(["python", "-m", "torture.sweeps", *sys.argv[1:]]),
-        **made_by,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "seconds": round(time.monotonic() - began, 1),
-        "runs": asked.runs,
-        "kills": dict(Counter(killed)),
-        **found,
-    }
+    document = {"runs": asked.runs, "kills": dict(Counter(killed)), **found}
     print(json.dumps(document, indent=1))
-    if asked.record:
-        write_document(asked.record, document)
+    trial.write(document)
     return int(any(found[name] for name in ("stuck", "lost", "different", "tracebacks")))
 
 

@@ -170,13 +170,11 @@ def by_player(document: Record) -> list[Record]:
         for coding, parts in codings.items():
             row: dict[str, Any] = {"player": who, "coding": coding}
             for part, name in (("uncued", "IMF"), ("cued", "IMF"), ("cued", "IMB")):
-                weights = {n: w for n, w in parts.get(part, {}).items() if n in STRATEGIES}
-                row[f"{name}, {part}"] = _share(weights, name) if weights else ""
+                weights = parts.get(part, {}).items()
+                each = {n: np.array(w["per_seed"]) for n, w in weights if n in STRATEGIES}
+                most = np.max(np.abs([*each.values()]), axis=0) if each else 1.0
+                row[f"{name}, {part}"] = (
+                    with_interval(over_seeds(each[name] / most)) if each else ""
+                )
             rows.append(row)
     return rows
-
-
-def _share(weights: Record, name: str) -> str:
-    each = {n: np.array(w["per_seed"]) for n, w in weights.items()}
-    share = each[name] / np.max(np.abs(list(each.values())), axis=0)
-    return with_interval(over_seeds(share))

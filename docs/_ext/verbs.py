@@ -8,21 +8,14 @@ from collections.abc import Sequence
 from unittest import mock
 
 from reinstate.cli import VERBS, parse
-from words import markdown
 
 EXAMPLE = "barcode-bandits"  # whose settings stand for those of all experiments
 BOX = re.compile(r"╭─ (.+?) ─+╮\n(.*?)\n╰", re.DOTALL)
 OPTION = re.compile(r"^(-.*?|[A-Z3].*?)(?: {2,}|$)(.*(?:\n .*)*)", re.MULTILINE)
-SETTING = re.compile(r"^  (\S+)=(.*)\n((?: {6}.*\n?)+)", re.MULTILINE)
 PLAIN = re.compile(r" \[?(INT|FLOAT|STR|PATH|FILE|DIR)\b.*")  # what says no more than the meaning
 ELSEWHERE = re.compile("-h|--task|network.recognition|evaluation")  # other places explain these
 
 Options = dict[tuple[str, str], str]  # an option and what it means: its default
-
-
-def verbs_table() -> str:
-    """List the command's verbs, and what each is for."""
-    return markdown([{"verb": f"[`{v}`](#{v})", "to": line} for v, line in VERBS.items()])
 
 
 def commands() -> str:
@@ -43,10 +36,6 @@ def commands() -> str:
     for verbs in dict.fromkeys(map(tuple, users.values())):
         if len(verbs) > 1:
             parts += [_named(verbs), _list({o: "" for o, its in users.items() if its == [*verbs]})]
-    found = SETTING.findall(helps["train"])
-    rows = [row for row in found if not ELSEWHERE.match(row[0])]
-    settings = {_entry(name, text)[0]: value for name, value, text in rows}
-    parts += ["## Settings that `--set` changes", _list(settings)]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -1,26 +1,42 @@
-"""What cells of tables are written with: the names that tables.toml may use."""
+"""What tables are made of, and the names that tables.toml may use: rows, and words in cells."""
 
+import re
+import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
+from scipy import stats
 
+from reinstate.agent import AGENTS
+from reinstate.analysis.verdicts import ALPHA, holm
 from reinstate.analysis.verdicts import over_seeds as over_seeds
 from reinstate.analysis.verdicts import with_interval as with_interval
 from reinstate.choices.model import STRATEGIES as STRATEGIES
 from reinstate.figures.style import label as label
+from reinstate.files import read_json
+from reinstate.rivals.base import num_weights
+from reinstate.rollout import start_epoch
 from reinstate.runs.experiment import EXPERIMENTS
-from reinstate.runs.provenance import repeatable as repeatable
 from reinstate.runs.search import ranked as ranked
-from reinstate.runs.size import in_bytes as in_bytes
+from reinstate.runs.size import bytes_of
+from reinstate.settings import Settings, recorded_settings
+from reinstate_paper.against_rivals import kept
 from reinstate_paper.claims import RECOGNISING as RECOGNISING
 from reinstate_paper.claims import SHARES as SHARES
+from reinstate_paper.claims import does_as_well
 from reinstate_paper.claims import lead as lead
 from reinstate_paper.margins import MARGINS as MARGINS
 
 RESULTS = Path(__file__).parents[2] / "results"
 NBSP = "\N{NO-BREAK SPACE}"
+
+NAME = re.compile("|".join(EXPERIMENTS))
+SHARED = {"permutation": "shared arms"}
+RECOGNITION = {"paper": "epL2RL (reward)", "recognition": "epL2RL+Recognition"}
 
 Record = Mapping[str, Any]
 Rows = list[dict[str, str]]
@@ -31,6 +47,20 @@ def markdown(rows: Rows, right: bool = False) -> str:
     rule = ["---", *["--:" if right else "---"] * (len(rows[0]) - 1)]
     lines = [[*rows[0]], rule, *([*row.values()] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def repeatable(command: str) -> str:
+    """Strip from a recorded command where its files went, and that it was continued."""
+    words = shlex.split(command)
+    if "--out" in words:
+        at = words.index("--out")
+        del words[at : at + 2]
+    return shlex.join(word for word in words if word != "--resume")
+
+
+def in_bytes(size: float) -> str:
+    """Write the size of a program for people."""
+    return f"{size / 1e3:.3g} kB" if size < 1e6 else f"{size / 1e6:.3g} MB"
 
 
 def once(rows: Rows) -> Rows:
@@ -122,3 +152,222 @@ def seeds_of(summary: Record) -> str:
     """Count the seeds of each experiment."""
     agents = [next(iter(each["agents"].values())) for each in summary["experiments"].values()]
     return ", ".join(str(len(agent["reward"]["per_seed"])) for agent in agents)
+
+
+def cells_of(document: Record) -> Iterator[dict[str, Any]]:
+    """Yield an experiment's cells at a preset, by variant."""
+    for experiment, presets in document["cells"].items():
+        for preset, cells in presets.items():
+            yield {"where": f"{experiment}, {preset}", "experiment": experiment, "cells": cells}
+
+
+def leads_of(document: Record) -> list[dict[str, Any]]:
+    """List every cell with its lead over the paper's: by seed, two-sided p, and Holm's p.
+
+    Leads are taken seed by seed, and p by Student's t; Holm's adjustment is for all cells.
+    """
+    rows = [
+        {**each, "variant": variant, "cell": cell, "lead": None, "p": None, "adjusted": None}
+        for each in cells_of(document)
+        for variant, cell in each["cells"].items()
+    ]
+    others = [row for row in rows if row["variant"] != "paper"]
+    for row in others:
+        paper = rewards_of(row["cells"]["paper"])
+        row["lead"] = np.subtract(rewards_of(row["cell"]), paper).tolist()
+        row["p"] = float(stats.ttest_1samp(row["lead"], 0.0).pvalue)
+    for row, adjusted in zip(others, holm([row["p"] for row in others]), strict=True):
+        row["adjusted"] = adjusted
+    return rows
+
+
+def rewards_of(cell: Record) -> Any:
+    return cell["reward"]["per_seed"]
+
+
+def lead_of(row: Record) -> str:
+    """Write a cell's lead: bold if p < .05 after Holm's adjustment for all cells of the table."""
+    if not row["lead"]:
+        return ""
+    text = with_interval(over_seeds(row["lead"]), f"+{shown(row['experiment'])}")
+    return f"**{text}**" if row["adjusted"] < 0.05 else text
+
+
+def origins() -> list[Record]:
+    """List the files under results/ by the command, commit and device that made them."""
+    found: dict[tuple[str, str, str], tuple[dict[str, None], dict[str, None]]] = {}
+    for path in sorted(RESULTS.rglob("*.json")):
+        name, document = path.relative_to(RESULTS).as_posix(), read_json(path)
+        for made in _made(document):
+            command = NAME.sub("EXPERIMENT", repeatable(made.get("command", "")))
+            command = re.sub(r" --record \S+", "", command).removeprefix("PYTHONPATH=tests ")
+            device = made.get("device", "").replace("NVIDIA ", "").replace(" × ", "×")
+            command = f"`{command}`" if command else "no command"
+            # Shortened, but for the `+…` that says that it was changed.
+            how = (command, re.sub(r"^(\w{7})\w*", r"\1", made.get("commit", "")), device)
+            files, seeds = found.setdefault(how, ({}, {}))
+            files[name.removesuffix(".json")] = seeds[_seeds(made)] = None
+    return [
+        {"made_by": ", ".join(filter(None, (*how, *seeds))), "files": ", ".join(files)}
+        for how, (files, seeds) in sorted(found.items())
+    ]
+
+
+def _made(document: Record) -> Iterator[Record]:
+    """Yield the parts of a file that a command made: all of it, some agents, or each cell."""
+    presets = [each for found in document.get("cells", {}).values() for each in found.values()]
+    yield from [cell for cells in presets for cell in cells.values()] or [document]
+    agents = document.get("agents", {})
+    for agent in agents.values() if isinstance(agents, dict) else ():
+        if "recorded" in agent:
+            yield agent["recorded"] | {"seeds": agent["seeds"]}
+
+
+def _seeds(made: Record) -> str:
+    """Name the seeds that were trained, where the record does."""
+    settings = made.get("settings", {})
+    if seeds := made.get("seeds"):
+        return f"{seeds[0]}–{seeds[-1]}"
+    if not isinstance(settings.get("seeds"), int):
+        return ""
+    first = settings.get("first_seed", 0)
+    return f"{first}–{first + settings['seeds'] - 1}"
+
+
+def whole_state(summaries: Sequence[Record]) -> Iterator[Record]:
+    """Yield, by experiment, the share of seeds at chance when the memory is an input."""
+    for name, part in summaries[0]["experiments"].items():
+        agents = part["agents"]
+        yield {
+            "experiment": name,
+            "number": EXPERIMENTS[name].number,
+            "at_chance": [_at_chance(each["experiments"][name]) for each in summaries],
+            "rewards": agents["epl2rl-input"]["reward"]["per_seed"],
+            "gate": agents["epl2rl"]["reward"]["mean"],
+        }
+
+
+def _at_chance(part: Record) -> str:
+    shares = [c["value"] for c in part["checks"] if c["claim"].startswith("epl2rl-input is at")]
+    return f"{shares[0]:.0%}" if shares else "–"
+
+
+def compressed(document: Record) -> Iterator[Record]:
+    """Yield rewards by the size of the input; how one compares with the gate is in its type."""
+    for name, presets in document["experiments"].items():
+        for preset, row in presets.items():
+            agents, number = row["agents"], EXPERIMENTS[name].number
+            means = {each: agent["reward"]["mean"] for each, agent in agents.items()}
+            sizes = {f"{size}": f"epl2rl-input-{size}" for size in (2, 4, 8, 16)}
+            yield {
+                "where": f"{name}, {preset}",
+                "none": f"{max(means.get(each, 0) for each in ('l2rl', 'l2rl-context')):{number}}",
+                "sizes": {
+                    size: _compared(agents, each, number)
+                    for size, each in (sizes | {"all 50": "epl2rl-input"}).items()
+                },
+                "gate": f"{means['epl2rl']:{number}}",
+            }
+
+
+def _compared(agents: Record, name: str, number: str) -> str:
+    """Write a mean reward: bold if as good as the gate's, in italics if undecided."""
+    if name not in agents:
+        return "–"
+    (check,) = does_as_well(agents, name)
+    found = check.evidence
+    mark = "*" if found.p > ALPHA else "**" if found.value <= check.region.high else ""
+    return f"{mark}{agents[name]['reward']['mean']:{number}}{mark}"
+
+
+def parts(document: Record) -> str:
+    """Show the lead over the paper's agent, seed by seed, of variants tried in several experiments.
+
+    Bold: p < .05 after Holm's adjustment for all cells that are recorded.
+    """
+    columns = {
+        each["experiment"]: f"{each['experiment']} ({len(each['cells']['paper']['seeds'])} seeds)"
+        for each in cells_of(document)
+        if len(each["cells"]) > 2
+    }
+    tried = Counter(row["variant"] for row in leads_of(document))
+    rows: dict[str, dict[str, str]] = {}
+    for each in leads_of(document):
+        number, variant = shown(each["experiment"]), each["variant"]
+        if tried[variant] == 1 or each["experiment"] not in columns:
+            continue
+        text = lead_of(each) or f"{np.mean(rewards_of(each['cell'])):{number}}"
+        agent = {"agent": RECOGNITION.get(variant, variant)}
+        row = rows.setdefault(variant, agent | dict.fromkeys(columns.values(), ""))
+        row[columns[each["experiment"]]] = text
+    return markdown([*rows.values()])
+
+
+def simulated(optimum: Record) -> str:
+    """Say what was simulated to be reachable, where the ceiling is a bound."""
+    found = optimum.get("elimination_simulated") or optimum.get("pooled_simulated")
+    return f"{found['mean']:.3f} ± {found['half_width']:.3f}" if found else ""
+
+
+def contest(documents: Sequence[Record]) -> list[Mapping[str, Any]]:
+    """List agents with their size, and what they earn in each contest: of how much is reachable."""
+    agents: dict[str, dict[str, Any]] = {}
+    for document in documents:
+        # What a memory of the whole epoch can earn: simulated, exact, or at least a bound.
+        optimum = document["optimum"]
+        best = optimum.get("elimination_simulated", {}).get("mean", optimum["with_memory"])
+        settings = recorded_settings(
+            EXPERIMENTS[document["experiment"]].world, document["settings"]
+        )
+        earned = {name: agent["reward"] for name, agent in document["agents"].items()}
+        for name in sorted(earned, key=lambda name: -earned[name]["mean"]):
+            weights = num_weights(AGENTS.find(name), settings.task, settings.network)
+            size = {"weights": weights, "state_bytes": state_bytes(name, settings)}
+            found = agents.setdefault(name, {"agent": name, **size, "earned": {}})
+            share = f"{with_interval(earned[name])}: {earned[name]['mean'] / best:.0%}"
+            found["earned"][document["experiment"].removeprefix("rivals-")] = share
+    return [*agents.values()]
+
+
+def state_bytes(agent: str, settings: Settings) -> int:
+    """Count the bytes that an agent carries from step to step in one lane, its memory included."""
+    learner = settings.make_learner(agent)
+    state = jax.eval_shape(learner.init, jax.ShapeDtypeStruct((), "int32"))
+
+    def start(params: Any) -> Any:
+        player = learner.agent(params)
+        begun = start_epoch(learner.world, player, learner.memory)
+        return begun.player, begun.memory if player.remembers else ()
+
+    return bytes_of(jax.eval_shape(start, state.params))
+
+
+def contest_leads(documents: Sequence[Record], pairs: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """List how much more one agent of a contest earns than another, seed by seed."""
+    agents: dict[str, dict[str, Any]] = {}
+    for document in documents:
+        agents.setdefault(document["experiment"], {}).update(document["agents"])
+    leads = [(*pair, lead(agents[f"rivals-{pair[0]}"], *pair[1:])) for pair in pairs]
+    return [
+        {"task": SHARED.get(task, task), "pair": (one, other), "lead": by_seed}
+        for task, one, other, by_seed in leads
+    ]
+
+
+def updates(document: Record) -> list[Mapping[str, Any]]:
+    """List how often agents of either kind are updated in a contest."""
+    task, agents = document["settings"]["task"], document["agents"]
+    name = document["experiment"].removeprefix("rivals-")
+    episodes = task["num_contexts"] * task["repeats"]
+    kinds = [agents[name]["learner"] for name in ("epl2rl", "transformer")]
+    ours, theirs = (each["epochs"] * episodes // each["episodes_per_update"] for each in kinds)
+    return [{"task": SHARED.get(name, name), "ours": ours, "theirs": theirs}]
+
+
+def elsewhere(documents: Sequence[Record], worlds: Sequence[str]) -> list[Mapping[str, Any]]:
+    """List which share of a memory's worth is left to each agent in some worlds."""
+    return [
+        {"agent": agent, "left": {world: f"{kept(each)[world][agent]:.2f}" for world in worlds}}
+        for each in documents
+        for agent in each["agents"]
+    ]

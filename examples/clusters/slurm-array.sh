@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Many runs on Slurm: eight tasks share the runs of one sweep. From a folder that all nodes see:
 #   sbatch slurm-array.sh
-# Submitted again, after a time limit or a failure, it goes on with what is not done.
+# Submitted again, after a time limit or a failure, it continues with what is not done.
 #SBATCH --job-name=reinstate-sweep
 #SBATCH --array=0-7
 #SBATCH --ntasks=1

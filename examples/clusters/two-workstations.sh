@@ -2,7 +2,7 @@
 # Two workstations over SSH, which share a folder (NFS, say) with a clone and its .venv in it.
 #   ./two-workstations.sh sweep     # many runs: each takes what the other has not begun
 #   ./two-workstations.sh train     # one run, its seeds on both
-# Given again, both commands go on where they stopped. Ctrl-C stops both machines.
+# Given again, both commands continue where they stopped. Ctrl-C stops both machines.
 set -euo pipefail
 
 hosts=(first.example.org second.example.org)

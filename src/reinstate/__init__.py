@@ -3,7 +3,7 @@
 The paper is Ritter et al., "Been There, Done That: Meta-Learning with Episodic Recall", ICML 2018.
 `train` and `load` are the front door for notebooks, `fit_choices` is the one for choices of people;
 the cell, the memory and the processes serve in programs of your own; `register` adds tasks, agents,
-memories and experiments. Each is imported when it is first asked for, so that a task alone loads
+memories and experiments. Each is imported when it is first needed, so that a task alone loads
 neither learner nor runs.
 """
 

@@ -110,17 +110,8 @@ class Spread:
 
     def divide(self, num_seeds: int, lanes: int) -> Division:
         """Divide seeds, the lanes of each, or first the one and then the other."""
-        division = self._divide(num_seeds, lanes)
-        if division.devices < jax.process_count():
-            raise UserError(
-                f"only {division.devices} devices would have work, and there are"
-                f" {jax.process_count()} processes: start fewer, train more --seeds, or use"
-                " --shard auto"
-            )
-        return division
-
-    def _divide(self, num_seeds: int, lanes: int) -> Division:
         count = len(self.available())
+        division = _division(num_seeds, count)
         if self.shard == "lanes":
             if lanes % count:
                 fits = max(n for n in range(1, count) if lanes % n == 0)
@@ -128,12 +119,17 @@ class Spread:
                     f"{lanes} lanes cannot be shared evenly by {count} devices: use --devices"
                     f" {fits}, or a --learner.lanes that {count} divides"
                 )
-            return Division(1, num_seeds, count)
-        division = _division(num_seeds, count)
-        if self.shard == "auto":
+            division = Division(1, num_seeds, count)
+        elif self.shard == "auto":
             spare = count // division.over_seeds
             most = max(n for n in range(1, spare + 1) if lanes % n == 0)
-            return division._replace(over_lanes=most)
+            division = division._replace(over_lanes=most)
+        if division.devices < jax.process_count():
+            raise UserError(
+                f"only {division.devices} devices would have work, and there are"
+                f" {jax.process_count()} processes: start fewer, train more --seeds, or use"
+                " --shard auto"
+            )
         return division
 
     def describe(self, num_seeds: int, lanes: int) -> str:

@@ -4,6 +4,7 @@ import difflib
 import signal
 import unicodedata
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 LARGEST_COUNT = 2**31 - 1  # whole numbers are computed with as int32
@@ -63,6 +64,9 @@ def require_within(low: float, high: float, **settings: float) -> None:
     for name, value in settings.items():
         if not low <= value <= high:
             raise UserError(f"{name} must lie between {low} and {high}, not {value}")
+
+
+require_seed = partial(require_within, 0, LARGEST_COUNT)  # what random numbers can start from
 
 
 def require_not_negative(**settings: float) -> None:

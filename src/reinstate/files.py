@@ -48,13 +48,11 @@ def write_atomically(path: Path, content: bytes) -> None:
     with disk_errors(path):
         _make_folder(Path(os.path.realpath(path.parent)))
         try:
-            new.unlink(missing_ok=True)
-            with open(new, "xb") as file:
+            with open(new, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             new.replace(path)
-            _flush_folder(path.parent)
         finally:
             new.unlink(missing_ok=True)
 
@@ -75,16 +73,6 @@ def disk_errors(path: Path, advice: str = "what was saved before is kept") -> It
         raise UserError(f"cannot write {path}: {reason}; {advice}") from None
 
 
-def _flush_folder(folder: Path) -> None:
-    """Make sure that a new name is on the disk, where folders can be opened."""
-    with suppress(OSError):  # Windows opens none
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 def append_line(path: Path, value: Any) -> None:
     """Add a line of JSON to a file of them. It reaches the disk with the next `flush`."""
     with disk_errors(path), open(path, "ab") as file:  # bytes: the same on every system
@@ -101,13 +89,9 @@ def read_bytes(path: Path, limit: int = LARGEST) -> bytes:
     """Read a whole file; one that is no regular file, or larger than the limit, is refused."""
     require_regular(path, limit)
     try:
-        with open(path, "rb") as file:
-            content = file.read(limit + 1)
+        return path.read_bytes()
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror or error}") from None
-    if len(content) > limit:  # it grows, or does not tell its size
-        raise UserError(f"{path} cannot be read: it is larger than {limit / 1e6:,.0f} MB")
-    return content
 
 
 def require_regular(path: Path, limit: int) -> None:
@@ -163,14 +147,11 @@ def read_lines(path: Path) -> list[Any]:
 
 
 def parse(content: bytes) -> Any:
-    """Parse JSON, in which whole numbers have 64 bits; a ValueError or RecursionError if not."""
+    """Parse JSON; a ValueError or RecursionError if it is none."""
     try:
-        found = msgspec.json.decode(content)
+        return msgspec.json.decode(content)
     except msgspec.DecodeError as error:  # no ValueError before msgspec 0.21
         raise ValueError(str(error)) from None
-    if _LONG.search(content):
-        json.loads(content, parse_int=_whole)
-    return found
 
 
 def read_document(kind: type[T], path: Path) -> T:
@@ -206,19 +187,12 @@ def convert(kind: Any, value: Any, where: str = "") -> Any:
         raise UserError(f"{where or 'it'} is nested too deep") from None
 
 
-def _whole(digits: str) -> int:
-    if len(digits) > 20 or not -(2**63) <= int(digits) < 2**64:
-        raise ValueError(f"a number is too large: {digits[:20]}…")
-    return int(digits)
-
-
 def _checksum(document: Any) -> str:
     """Hash what a document says, however it is laid out."""
     plain = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return f"sha256:{hashlib.sha256(plain.encode()).hexdigest()}"
 
 
-_LONG = re.compile(rb"[0-9]{19}")
 _NUMBER = r"\n\s+(?:-?[\d.]+(?:e[-+]?\d+)?|null)"
 # Nothing but a list can look like this: in text, line breaks are escaped.
 _NUMBERS = re.compile(rf"\[{_NUMBER}(?:,{_NUMBER})*\n\s+\]")
@@ -235,13 +209,11 @@ def write_arrays(
     write_atomically(path, save(arrays, metadata))
 
 
-def read_arrays(
-    path: Path, advice: str, limit: int = LARGEST_ARRAYS
-) -> tuple[dict[str, np.ndarray], Mapping[str, str]]:
+def read_arrays(path: Path, advice: str) -> tuple[dict[str, np.ndarray], Mapping[str, str]]:
     """Read a safetensors file and its metadata; `advice` ends the message if it is broken."""
     if not path.exists():
         raise UserError(f"{path} does not exist: {advice}")
-    require_regular(path, limit)
+    require_regular(path, LARGEST_ARRAYS)
     try:
         with safe_open(path, "numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -285,7 +257,7 @@ def locked(folder: Path) -> Iterator[None]:
             raise InUse(f"{folder} is in use by another process: {advice}") from None
     _held[key] = threading.get_ident()
     try:
-        sweep(folder)
+        _remove_leftovers(folder)
         yield
     finally:
         del _held[key]
@@ -297,13 +269,12 @@ def locked(folder: Path) -> Iterator[None]:
                 each.rmdir()
 
 
-def sweep(folder: Path) -> None:
+def _remove_leftovers(folder: Path) -> None:
     """Remove what a killed process of ours was writing in a folder that is held now."""
-    inner = (folder / name for name in INNER)
+    inner = [folder / name for name in INNER]
     for each in (folder, *(path for path in inner if not path.is_symlink())):
-        with suppress(OSError):  # what cannot be read or removed does no harm
-            for left in [path for path in each.iterdir() if LEFTOVER.fullmatch(path.name)]:
-                left.unlink()
+        for left in [path for path in each.glob(".*.tmp") if LEFTOVER.fullmatch(path.name)]:
+            left.unlink(missing_ok=True)
 
 
 @contextmanager

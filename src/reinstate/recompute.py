@@ -128,7 +128,7 @@ class _Taken(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """What the way back needs of the way there."""
+    """What the backward pass needs of the forward pass."""
 
     weight: Array  # (inputs + hidden + 1, gates × hidden): the bias is the last row
     x: Array  # (steps, rows, inputs)

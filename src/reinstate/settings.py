@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from reinstate import rivals  # noqa: F401  (registers them)
 from reinstate.agent import AgentKind, Network, maker_of
-from reinstate.errors import LARGEST_COUNT, UserError, nearest, one_line, require_positive
+from reinstate.errors import UserError, nearest, one_line, require_positive, require_seed
 from reinstate.evaluation import Evaluation
 from reinstate.files import convert
 from reinstate.learner import A2C, Learner, Rates
@@ -19,17 +19,9 @@ from reinstate.tasks.base import World
 W = TypeVar("W", bound=World)
 M = TypeVar("M", bound=Memory)
 
-MAX_SEED = LARGEST_COUNT
-LONGEST = 100  # characters of a value in a message
 Value = int | float | bool | str
 KIND = "kind"  # under this name a memory that is no DND says what it is
 MEMORY_KIND = "memory-kind"  # what kind of memory is a setting by this name
-
-
-def require_seed(seed: int, name: str = "seed") -> None:
-    """Refuse a seed that random numbers cannot start from."""
-    if not 0 <= seed <= MAX_SEED:
-        raise UserError(f"{name} must lie between 0 and {MAX_SEED}, not {seed}")
 
 
 @dataclass(frozen=True)
@@ -48,9 +40,8 @@ class Settings(Generic[W, M]):
 
     def __post_init__(self) -> None:
         require_positive(seeds=self.seeds)
-        require_seed(self.first_seed, "first_seed")
-        require_seed(self.seed_range[-1], "the last seed")
-        require_seed(self.evaluation.seed, "evaluation.seed")
+        require_seed(first_seed=self.first_seed, **{"the last seed": self.seed_range[-1]})
+        require_seed(**{"evaluation.seed": self.evaluation.seed})
         if self.evaluation.seed in self.seed_range:
             raise UserError(
                 f"evaluation.seed {self.evaluation.seed} is a training seed: choose another,"
@@ -110,16 +101,22 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield name, value
 
 
+def read_pairs(flag: str, words: Iterable[str], example: str = "a=b") -> dict[str, str]:
+    """Read NAME=VALUE words, each name once."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        name = name.removeprefix("--")
+        if name in found or not (name and value):
+            raise UserError(f"{flag} takes each name once, as in {example}, not {word!r}")
+        found[name] = value
+    return found
+
+
 def read_set(words: Iterable[str]) -> dict[str, tuple[Value, ...]]:
     """Read words such as learner.lanes=16,32 as the choices for each name."""
-    found: dict[str, tuple[Value, ...]] = {}
-    for word in words:
-        name, _, values = word.partition("=")
-        name = name.removeprefix("--").replace("_", "-")
-        if name in found or not (name and values):
-            raise UserError(f"--set takes each name once, as in learner.lanes=16, not {word!r}")
-        found[name] = tuple(map(_read, values.split(",")))
-    return found
+    pairs = read_pairs("--set", words, "learner.lanes=16").items()
+    return {name.replace("_", "-"): tuple(map(_read, text.split(","))) for name, text in pairs}
 
 
 def _read(text: str) -> Value:
@@ -144,11 +141,6 @@ def to_dict(settings: Any) -> dict[str, Any]:
     return values
 
 
-def memory_name(settings: Settings) -> str:
-    """Return the name of the kind of memory that settings have."""
-    return MEMORIES.name_of(type(settings.memory)) or type(settings.memory).__name__
-
-
 def from_dict(kind: Any, values: Any, where: str = "settings") -> Any:
     """Make a settings dataclass of untrusted JSON values; fields that are missing have defaults.
 
@@ -156,7 +148,7 @@ def from_dict(kind: Any, values: Any, where: str = "settings") -> Any:
     """
     found = convert(kind, values, where)
     if odd := sorted(map(str, _unknown(values, dataclasses.asdict(found)))):
-        raise UserError(f"{where} has unknown fields: {_short(', '.join(odd))}")
+        raise UserError(f"{where} has unknown fields: {one_line(', '.join(odd))}")
     return found
 
 
@@ -189,15 +181,10 @@ def _memory_kind(values: Any) -> Any:
         return DND
     if not isinstance(name, str) or name not in MEMORIES:
         raise UserError(
-            f"these settings have a memory {_short(repr(name))} that is not known here:"
+            f"these settings have a memory {one_line(repr(name))} that is not known here:"
             " install the package that brings it, or import the module that registers it"
         )
     return MEMORIES.find(name)
-
-
-def _short(text: str) -> str:
-    """Cut what a file says to what a message has room for, on one line."""
-    return one_line(text) if len(text) <= LONGEST else f"{one_line(text[:LONGEST])}…"
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> list[str]:
@@ -208,5 +195,5 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             found += differences(a, b, f"{prefix}{name}.")
         elif a != b:
-            found.append(f"{prefix}{name}: {_short(str(a))} → {_short(str(b))}")
+            found.append(f"{prefix}{name}: {one_line(a)} → {one_line(b)}")
     return found

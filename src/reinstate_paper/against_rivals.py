@@ -10,9 +10,6 @@ from dataclasses import replace
 from math import gcd
 from typing import Any, cast
 
-import jax
-import jax.numpy as jnp
-
 from reinstate.agent import AGENTS, Network
 from reinstate.analysis.results import Results
 from reinstate.errors import Unsolvable
@@ -22,17 +19,14 @@ from reinstate.figures.style import label, palette
 from reinstate.memory import DND
 from reinstate.registry import later
 from reinstate.rivals import EQUAL
-from reinstate.rivals.base import RivalMaker, num_weights
-from reinstate.rollout import start_epoch
+from reinstate.rivals.base import RivalMaker
 from reinstate.runs.experiment import (
     LEARNER,
     Experiment,
     Values,
     at_exposures,
-    find_experiment,
 )
-from reinstate.runs.size import bytes_of
-from reinstate.settings import Settings, recorded_settings
+from reinstate.settings import Settings
 from reinstate.tasks.bandits import BarcodeBandits, NoisyBandits
 from reinstate.tasks.base import World
 from reinstate.tasks.water_maze import WaterMaze
@@ -187,34 +181,6 @@ NOTE = (
 )
 
 
-def rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of a contest, in the order of its agents."""
-    world = find_experiment(results["experiment"]).world
-    settings = recorded_settings(world, results["settings"])
-    return [
-        {
-            "agent": name,
-            "weights": num_weights(AGENTS.find(name), settings.task, settings.network),
-            "state_bytes": state_bytes(name, settings),
-            "reward": agent["reward"],
-        }
-        for name, agent in results["agents"].items()
-    ]
-
-
-def state_bytes(agent: str, settings: Settings) -> int:
-    """Count the bytes that an agent carries from step to step in one lane, its memory included."""
-    learner = settings.make_learner(agent)
-    state = jax.eval_shape(learner.init, jax.ShapeDtypeStruct((), jnp.int32))
-
-    def start(params: Any) -> Any:
-        player = learner.agent(params)
-        begun = start_epoch(learner.world, player, learner.memory)
-        return begun.player, begun.memory if player.remembers else ()
-
-    return bytes_of(jax.eval_shape(start, state.params))
-
-
 def ceiling(optimum: Mapping[str, Any]) -> float | None:
     """Return what an agent can earn that remembers its own context; nothing where it is not known.
 
@@ -240,7 +206,7 @@ def _worlds(results: Mapping[str, Any]) -> dict[str, tuple[Mapping[str, Any], di
 def kept(results: Mapping[str, Any]) -> dict[str, dict[str, float | None]]:
     """Return, by world and agent, which share of a memory's worth an agent earns.
 
-    (reward − best without memory) / (best with memory of the own context − best without), where
+    (reward − best without memory) / (best with memory of the current context − best without), where
     both are known: 0 is no better than no memory, 1 is perfect.
     """
     return {

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reinstate.figures.chart import Chart, Trajectories
-from reinstate.figures.labels import Name, names_of
+from reinstate.figures.labels import names_of
 from reinstate.figures.mazes import draw_way, key_handles
 from reinstate.figures.mpl import APART, draw_chart, marker_style, name_lines, text_colour
-from reinstate.figures.style import LIGHT, PANEL_LETTER, PAPER, readable
+from reinstate.figures.style import LIGHT, PANEL_LETTER, PAPER, own_style, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,16 +49,10 @@ class _Box(NamedTuple):
     height: float
 
 
+@own_style(**{"xtick.major.size": 2.0, "ytick.major.size": 2.0, "axes.labelpad": 2.0,
+              "xtick.major.pad": 2.0, "ytick.major.pad": 2.0})  # fmt: skip
 def compose(panels: Sequence[Panel], width: str) -> "Figure":
     """Draw panels at the width of a column or of a page."""
-    from reinstate.figures.canvas import own_style
-
-    with own_style(**{"xtick.major.size": 2.0, "ytick.major.size": 2.0, "axes.labelpad": 2.0,
-                      "xtick.major.pad": 2.0, "ytick.major.pad": 2.0}):  # fmt: skip
-        return _compose(panels, width)
-
-
-def _compose(panels: Sequence[Panel], width: str) -> "Figure":
     from reinstate.figures.canvas import Figure
 
     whole, rows = WIDTHS[width], _rows(panels, width)
@@ -105,13 +99,18 @@ def _side(width: float, mazes: int) -> float:
 
 
 def _rooms(rows: Sequence[Sequence[Panel]]) -> dict[tuple[int, int], float]:
-    """Return the room for names at the right, the same for panels that stand above each other."""
+    """Return the space for names and the gap before them, the same for panels above each other."""
+    from matplotlib.textpath import TextPath
+
     rooms: dict[tuple[int, int], float] = {}
     for row in rows:
         for place, panel in enumerate(row):
             names = names_of(panel.charts[-1], PAPER.name) if panel.charts else []
+            lines = [line for name in names for line in name.text.splitlines()]
+            paths = [TextPath((0, 0), line, size=PAPER.note) for line in lines]
+            wide = max((path.get_extents().x1 for path in paths), default=-APART * POINTS)
             here = (len(row), place)
-            rooms[here] = max(rooms.get(here, 0.0), _room_for(names) + RIGHT)
+            rooms[here] = max(rooms.get(here, 0.0), APART + wide / POINTS + RIGHT)
     return rooms
 
 
@@ -162,15 +161,6 @@ def _draw_ways(figure: "Figure", box: _Box, panel: Panel, most: int) -> None:
         left = box.left + RIGHT + place * (side + MAZES)
         axes = _axes(figure, _Box(left, box.top + TOP, side, height))
         draw_way(axes, ways, pair, panel.exposure, PAPER)
-
-
-def _room_for(names: Sequence[Name]) -> float:
-    """Return the width of the longest name and its distance from the axes, in inches."""
-    from matplotlib.textpath import TextPath
-
-    lines = [line for name in names for line in name.text.splitlines()]
-    widths = [TextPath((0, 0), line, size=PAPER.note).get_extents().x1 for line in lines]
-    return APART + max(widths) / POINTS if lines else 0.0
 
 
 def _draw_names(axes: "Axes", chart: Chart, size: tuple[float, float]) -> None:

@@ -1,4 +1,4 @@
-"""Experiment 3, section 4.3: does memory of one stimulus help when it comes back beside another?"""
+"""Experiment 3, section 4.3: does memory of one stimulus help when it comes back with another?"""
 
 from dataclasses import replace
 from typing import Any
@@ -24,9 +24,10 @@ from reinstate.runs.experiment import (
 from reinstate.settings import Settings
 from reinstate.tasks.compositional import CompositionalBandits
 from reinstate_paper import claims
+from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from reinstate_paper.margins import FALL, HALF, MORE
 
-# A memory pays only once what is stored of a stimulus is of use beside any other. Trained on the
+# A memory pays only once what is stored of a stimulus is of use with any other. Trained on the
 # task alone, agents earn no more than they can without one. So they first learn, without recall,
 # in episodes whose stimuli give way to others, the better one most often: then what was chosen, and
 # what was left, both have to be coded. results/compositional-bandits/tried.json has
@@ -62,14 +63,14 @@ HALVED = FALL._replace(size=HALF)  # ours
 
 
 def scores(world: CompositionalBandits, record: Record) -> Scores:
-    """Score reward and regret, and what an old stimulus is worth beside a new one."""
+    """Score reward and regret, and what an old stimulus is worth with a new one."""
     from reinstate.analysis.compositional import compositional_scores
 
     return compositional_scores(record)
 
 
 def probes(settings: Settings[CompositionalBandits, DND]) -> dict[str, Condition]:
-    """What becomes of reward when the memory, or what it is asked for, is not as it was."""
+    """What becomes of reward when the memory, or the query, is not as it was."""
     from reinstate.analysis.compositional import Misfiled
 
     world, memory = settings.task.for_evaluation(), settings.memory
@@ -103,7 +104,7 @@ def checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Check]
 
 
 def _probes(agent: AgentResults, optimum: Values) -> list[Check]:
-    """Ours: that what is filed in the memory pays, whichever stimulus it is asked for."""
+    """Ours: that what is filed in the memory pays, whichever stimulus it is queried for."""
     if not (rewards := agent.get("probes")):
         return []
     margin = MORE.size * claims.gap(optimum)
@@ -129,11 +130,7 @@ COMPOSITIONAL_BANDITS = Experiment(
     agents=("epl2rl", "l2rl-context", "epl2rl-input"),
     presets={"quick": QUICK, "paper": PAPER},
     optimum=later("reinstate.baselines.epoch_memory:compositional_optimum"),
-    lines={
-        "best with memory (a bound)": "with_memory",
-        "best without episodic memory": "without_memory",
-        "chance": "chance",
-    },
+    lines=BARCODE_BANDITS.lines,
     checks=checks,
     scores=scores,
     probes=probes,

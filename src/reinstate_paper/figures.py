@@ -77,14 +77,11 @@ def _captioned(number: int, panels: Sequence[Panel], width: str) -> "Figure":
     return figure
 
 
-def _plotted(results: Results) -> Results:
-    """Leave out what the paper does: agents whose memory is an input."""
-    agents = {n: a for n, a in results["agents"].items() if not n.startswith(AS_INPUT)}
-    return {**results, "agents": agents}
-
-
-def _only(results: Results, agent: str) -> Results:
-    return {**results, "agents": {n: a for n, a in results["agents"].items() if n == agent}}
+def _plotted(results: Results, only: str = "") -> Results:
+    """Leave out what the paper does, agents whose memory is an input; or all agents but one."""
+    agents = results["agents"].items()
+    kept = {n: a for n, a in agents if (n == only if only else not n.startswith(AS_INPUT))}
+    return {**results, "agents": kept}
 
 
 def _required(charts: Sequence[Any], results: Results, what: str) -> Any:
@@ -122,7 +119,7 @@ def _thinned(chart: Chart, series: Series) -> Series:
 
 
 def _regret(results: Results, agent: str) -> Chart:
-    charts = regret(_only(results, agent))
+    charts = regret(_plotted(results, agent))
     return replace(_required(charts, results, f"regret of {label(agent)}"), of="")
 
 
@@ -140,7 +137,7 @@ def figure_3(documents: Documents, width: str | None = None) -> "Figure":
 
 
 def figure_4(documents: Documents, width: str | None = None) -> "Figure":
-    """Compose Figure 4: what is known of one stimulus helps beside another."""
+    """Compose Figure 4: what is known of one stimulus helps with another."""
     results = _plotted(documents["compositional-bandits"])
     known = "Regret by number of exposures (larger of the two stimuli)"
     panels = [
@@ -167,12 +164,14 @@ def figure_5(documents: Documents, width: str | None = None) -> "Figure":
 
 def figure_6(documents: Documents, width: str | None = None) -> "Figure":
     """Compose Figure 6: which strategies explain choices, and when the gate opens."""
-    from reinstate.figures.choices import strategy_weights
+    from reinstate.choices.model import STRATEGIES
+    from reinstate.figures.choices import choice_weights
 
     results = _plotted(documents["two-step"])
-    weights = [replace(c, of=c.of.removesuffix(" episodes")) for c in strategy_weights(results)]
+    every = choice_weights(results, STRATEGIES)  # without bias and perseveration
+    weights = [replace(c, of=c.of.removesuffix(" episodes")) for c in every]
     _required(weights, results, "weights of strategies")
-    charts = gates(_only(results, MEMORY))
+    charts = gates(_plotted(results, MEMORY))
     paired = [chart for chart in charts if chart.paired]
     slopes = _required(paired, results, "r-gates by block")
     over_epoch = charts[0]

@@ -72,7 +72,7 @@ def _context_drowns(agents: Agents, optimum: Values) -> Check:
 
 
 def _recall(regret: OverSeeds, rivals: Mapping[str, OverSeeds], optimum: Values) -> list[Check]:
-    """Fig. 3c: epL2RL's regret by exposure, beside the algorithms'."""
+    """Fig. 3c: epL2RL's regret by exposure, compared with the algorithms'."""
     text = "epl2rl's regret falls from exposure 1 to 2 (relative fall)"
     said = "regret is large on the first exposure and significantly less on the second (Fig. 3c)"
     found = claims.falls(text, regret, paper=said)
@@ -107,7 +107,7 @@ def _beside(name: str, regret: OverSeeds, rival: OverSeeds, optimum: Values) -> 
 def _without_recall(
     regret: OverSeeds, rivals: Mapping[str, OverSeeds], optimum: Values
 ) -> list[Check]:
-    """Fig. 3d: L2RL's regret by exposure, beside the algorithms'."""
+    """Fig. 3d: L2RL's regret by exposure, compared with the algorithms'."""
     said = "without episodic memory, regret does not fall with more exposures (Fig. 3d)"
     text = "l2rl's regret does not fall from exposure 1 to the last (relative fall)"
     found = claims.does_not_fall(text, regret, paper=said)

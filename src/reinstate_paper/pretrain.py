@@ -12,10 +12,8 @@ from reinstate.cli.tables import print_table, say, say_next
 from reinstate.errors import UserError, nearest
 from reinstate.files import require_empty
 from reinstate.runs.progress import Reporter
-from reinstate.runs.size import require_fits
-from reinstate_paper.omniglot.fewshot import read_card
-from reinstate_paper.omniglot.images import SIZE, download, load_drawings, load_one_shot_runs
-from reinstate_paper.omniglot.pretraining import PRESETS, Drawn, pretrain
+from reinstate_paper.omniglot.images import download, load_drawings, load_one_shot_runs
+from reinstate_paper.omniglot.pretraining import PRESETS, Drawn, pretrain, read_card
 from reinstate_paper.omniglot.teaching import Pretraining
 
 RULES = {"nearest": "nearest example", "class-mean": "nearest class mean"}
@@ -51,7 +49,6 @@ class Pretrain(Worded, Verb):
     def do(self, command: str) -> Any:
         if not self.resume:
             require_empty(self.out, "add --resume to continue it, or choose another --out")
-        _require_room(self.settings)
         reporter = Reporter()
         if self.download:
             download(self.images, reporter)
@@ -100,14 +97,3 @@ def print_card(card: dict[str, Any]) -> None:
 
 def _percent(row: dict[str, Any]) -> str:
     return f"{row['accuracy']:.2%} ± {row['standard_error']:.2%}"
-
-
-def _require_room(settings: Pretraining) -> None:
-    """Refuse what takes more memory than there is, before anything is fetched."""
-    first, second = settings.network.channels
-    weights = 9 * first + 9 * first**2 + 9 * first * second + 9 * second**2
-    # Convolutions are products of windows, of nine pixels each, on planes of 28² and 14² pixels.
-    kept = settings.batch * SIZE**2 * (11 * first + 3 * second)
-    memory = 3 * settings.memory.slots * settings.network.embedding_size
-    lower = "--batch, --network.channels, --network.embedding-size or --memory.slots"
-    require_fits(4.0 * (9 * weights + kept + memory), lower)

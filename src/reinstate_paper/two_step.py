@@ -7,8 +7,9 @@ import numpy as np
 
 from reinstate.agent import Network
 from reinstate.analysis.results import AgentResults, ChoiceWeight, GateScores, Scores
-from reinstate.analysis.verdicts import Region
-from reinstate.choices.model import STRATEGIES, from_record
+from reinstate.analysis.verdicts import Region, over_seeds
+from reinstate.choices import model
+from reinstate.choices.model import NAMES, STRATEGIES, from_record
 from reinstate.evaluation import Evaluation, Record
 from reinstate.memory import DND
 from reinstate.registry import later
@@ -50,7 +51,6 @@ def scores(world: EpisodicTwoStep, record: Record) -> Scores:
     from reinstate.analysis.exposures import rewards_over_seeds
     from reinstate.analysis.gates import gate_scores
     from reinstate.choices.fits import fit_choices
-    from reinstate_paper.coding import by_coding
 
     reward = np.asarray(record.reward).sum(axis=-1)  # (seeds, epochs, episodes)
     choices = from_record(record)
@@ -66,6 +66,42 @@ def scores(world: EpisodicTwoStep, record: Record) -> Scores:
     if world.cued:
         scores["cued"] = rewards_over_seeds(reward[:, :, world.uncued :])
     return scores
+
+
+# The paper fits "the softmax of a weighted sum of action values", which leaves open what an outcome
+# does to the value of the action not taken. Of the previous or the cued episode (a, s, r):
+#
+#     ±1        x_MF = (2r − 1) sgn(a)   x_MB = (2r − 1) sgn(s)    no reward speaks for the other
+#     0/1       x_MF = r sgn(a)          x_MB = r sgn(s)           no reward: nothing
+#     literal   x_MF = r sgn(a)          x_MB = r sgn(a) [common]  repeat if rewarded and common
+REWARDED = np.append(np.arange(model.NONE) % 2, 0)
+COMMON = np.append(np.arange(model.NONE) // 4 == np.arange(model.NONE) // 2 % 2, 0)
+CODINGS = {  # model-free and model-based predictors, by the code of an outcome
+    "±1": (model.MODEL_FREE, model.MODEL_BASED),
+    "0/1": (REWARDED * model.SIGN, REWARDED * model.MODEL_BASED),
+    "literal": (REWARDED * model.SIGN, REWARDED * COMMON * model.SIGN),
+}
+
+
+def by_coding(choices: model.Choices) -> dict[str, Any]:
+    """Fit every participant under every coding: weights by coding, part and strategy."""
+    from reinstate.choices.likelihood import fit_weights
+
+    counts = model.count_choices(choices)
+    found: dict[str, Any] = {coding: {} for coding in CODINGS}
+    for part, names in NAMES.items():
+        previous, cue = model.pattern_codes(part)
+        if not counts[:, previous, cue].any():
+            continue
+        for coding, (free, based) in CODINGS.items():
+            columns = {"IMF": free[previous], "IMB": based[previous]}
+            columns |= {"EMF": free[cue], "EMB": based[cue]}
+            x = model.predictors(names, previous, cue, **columns)
+            data = [model.group_one_back(own, part)._replace(x=x) for own in counts]
+            weights = np.array([fit_weights(own, names).estimate for own in data]).T
+            own = {name: over_seeds(each) for name, each in zip(names, weights, strict=True)}
+            found[coding][part] = own
+    return found
 
 
 def columns(agent: AgentResults) -> dict[str, float]:
@@ -113,7 +149,7 @@ def _exploits_cues(agent: AgentResults, optimum: Values) -> Check:
 
 
 def _strategies(group: dict[str, Any]) -> list[Check]:
-    """Fig. 6b: each weight beside the largest of the same episodes."""
+    """Fig. 6b: each weight as a share of the largest of the same episodes."""
     said = "epL2RL uses IMF and IMB on uncued episodes, IMF, IMB and EMB on cued ones (Fig. 6b)"
     found = []
     for part, names in (("uncued", ("IMF", "IMB")), ("cued", ("IMF", "IMB", "EMB"))):
@@ -145,7 +181,7 @@ def _episodic_above_all(weights: dict[str, ChoiceWeight]) -> Check:
 
 
 def _gates(gates: Any) -> list[Check]:
-    """Fig. 6c and the text beside it."""
+    """Fig. 6c and its text."""
     cued, uncued = (np.array(gates[part]["per_seed"], float).T for part in ("cued", "uncued"))
     region, bound = Region(low=GATE.size), f"at least {GATE.size}: {GATE.why}"
     said = "in all stages the r-gates open more when the cued block starts (Fig. 6c)"

@@ -74,16 +74,6 @@ def test_first_pulls_by_the_kind_that_was_asked_for() -> None:
     assert found["low"]["mean"] == pytest.approx([0.6, 0.5])
 
 
-def test_seeds_are_scored_apart() -> None:
-    worse = [EXPECTED, [[0.1, 0.1]] * 4]
-    found = compositional_scores(a_record(seeds=2, expected=worse))
-    assert found["by_exposure"]["regret"]["per_seed"][1] == pytest.approx([1.6, 1.6])
-    np.testing.assert_allclose(
-        found["by_queried"]["regret"]["per_seed"], [[0.8, 0.8 / 3], [1.6, 1.6]]
-    )
-    np.testing.assert_allclose(found["first_pull"]["low"]["per_seed"], [[0.1, 0.9], [0.1, 0.1]])
-
-
 def test_retrieval_is_right_where_the_class_took_part_in_either_role() -> None:
     found = retrieval_of_stimuli(a_record())
     # Of the known queries: class 2 in episode 1, twice, gets episode 0, which has it; class 0 in

@@ -160,14 +160,11 @@ def test_too_small_an_effect_supports_nothing() -> None:
 # Seeds in two heaps
 
 
-def learns(n: int, rate: float) -> Any:
-    return np.random.default_rng(1).uniform(size=(n, REPETITIONS)) < rate
-
-
 @pytest.mark.parametrize(("n", "error"), [(3, 0.71), (5, 0.59), (10, 0.35), (30, 0.09)])
 def test_a_mean_over_two_heaps_is_supported_wrongly(n: int, error: float) -> None:
     """Nine in ten earn 7.8 and one 2.8. Where all of a few learn, they agree on too much."""
-    rewards = np.where(learns(n, 0.9), 7.8, 2.8) + 0.1 * normal(n, REPETITIONS)
+    learns = np.random.default_rng(1).uniform(size=(n, REPETITIONS)) < 0.9
+    rewards = np.where(learns, 7.8, 2.8) + 0.1 * normal(n, REPETITIONS)
     found = judge_means(rewards, Region(low=0.9 * 7.8 + 0.1 * 2.8))
     assert found.supported.mean() == pytest.approx(error, abs=0.02)
 
@@ -175,8 +172,7 @@ def test_a_mean_over_two_heaps_is_supported_wrongly(n: int, error: float) -> Non
 @every_n
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
 def test_rates_keep_both_errors(n: int, rate: float) -> None:
-    """Of seeds in two heaps, counted: once by simulation, once over all outcomes."""
-    hits = (np.where(learns(n, rate), 7.8, 2.8) + 0.1 * normal(n, REPETITIONS) > 5).sum(axis=0)
+    """Not simulated: all outcomes are gone through, with their probabilities."""
     for region in (Region(low=rate), Region(high=rate)):
         outcomes = [
             verdict(judge_rate([True] * k + [False] * (n - k), region), region)
@@ -184,22 +180,7 @@ def test_rates_keep_both_errors(n: int, rate: float) -> None:
         ]
         for wrong in ("supported", "contradicted"):
             those = np.array([each == wrong for each in outcomes])
-            exact = stats.binom.pmf(np.arange(n + 1), n, rate) @ those
-            assert exact <= ALPHA / 2 + 1e-12
-            assert those[hits].mean() == pytest.approx(exact, abs=NOISE)
-
-
-@pytest.mark.parametrize(("n", "undecided"), [(3, 1.0), (5, 1.0), (10, 0.26), (30, 0.001)])
-def test_with_more_seeds_a_clear_rate_is_undecided_no_more(n: int, undecided: float) -> None:
-    region = Region(low=0.5)
-    outcomes = np.array(
-        [
-            verdict(judge_rate([True] * k + [False] * (n - k), region), region) == "undecided"
-            for k in range(n + 1)
-        ]
-    )
-    share = stats.binom.pmf(np.arange(n + 1), n, 0.9) @ outcomes
-    assert share == pytest.approx(undecided, abs=0.005)
+            assert stats.binom.pmf(np.arange(n + 1), n, rate) @ those <= ALPHA / 2 + 1e-12
 
 
 # Several at once

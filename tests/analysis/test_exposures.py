@@ -9,8 +9,8 @@ import pytest
 from reinstate.analysis.exposures import (
     by_exposure,
     exposure_scores,
+    retrieval_accuracy,
     reward_by_epoch,
-    reward_per_episode,
     rewards_over_seeds,
 )
 from reinstate.analysis.verdicts import over_seeds
@@ -78,7 +78,7 @@ def test_against_a_slow_loop() -> None:
         np.testing.assert_allclose(found["regret_by_step_ci95"][e], ends)
     assert np.shape(found["reward"]["ci95"]) == (3, 2)
     per_seed = np.mean([[sum(r) for r in seed] for seed in record.reward.reshape(2, -1, 5)], axis=1)
-    np.testing.assert_allclose(reward_per_episode(record), per_seed)
+    np.testing.assert_allclose(np.mean(reward_by_epoch(record), axis=1), per_seed)
 
 
 def test_regret_is_unknown_where_the_worth_of_actions_is() -> None:
@@ -115,3 +115,35 @@ def test_seeds_that_agree_are_no_surer_than_their_evaluation() -> None:
     assert found["ci95"] == pytest.approx([2 - half, 2 + half], abs=1e-4)
     record = random_record(np.random.default_rng(2).integers(0, 3, (2, 7, 6)))
     assert exposure_scores(record)["reward"] == rewards_over_seeds(np.sum(record.reward, axis=-1))
+
+
+# Whether the memory found the right context
+
+CONTEXT = [[[5, 6, 5, 6]], [[5, 5, 5, 6]]]  # (seeds, epochs, episodes)
+EXPOSURE = [[[0, 0, 1, 1]], [[0, 1, 2, 0]]]
+
+
+def retrieving(retrieved: Any) -> Record:
+    """`retrieved` is that of the first step; the second step's is not to count."""
+    nothing = np.zeros((2, 1, 4, 2))
+    gates = {"r": nothing}
+    steps = np.stack([np.array(retrieved), np.full((2, 1, 4), -1)], axis=-1)
+    fields: list[Any] = [np.array(CONTEXT), np.array(EXPOSURE), *[nothing] * 4, gates, gates]
+    return Record(*fields, *[nothing, steps, ()])
+
+
+def test_only_contexts_met_before_count() -> None:
+    # Seed 0: of its two known contexts, the second gets a state of the other context. Seed 1: both
+    # right. What comes back for a novel context is wrong of necessity, and left out.
+    found = retrieval_accuracy(retrieving([[[-1, 0, 0, 0]], [[-1, 0, 1, 2]]]))
+    assert found is not None
+    assert found["per_seed"] == [0.5, 1.0] and found["mean"] == 0.75
+
+
+def test_a_state_of_an_earlier_episode_of_the_context_will_do() -> None:
+    found = retrieval_accuracy(retrieving([[[-1, 0, 0, 1]], [[-1, 0, 0, 1]]]))
+    assert found is not None and found["per_seed"] == [1.0, 1.0]
+
+
+def test_an_agent_without_memory_has_no_accuracy() -> None:
+    assert retrieval_accuracy(retrieving(np.full((2, 1, 4), -1))) is None

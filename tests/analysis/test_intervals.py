@@ -1,4 +1,4 @@
-"""Intervals worked by hand and by scipy, and how often they cover what they are about."""
+"""Intervals worked by hand and by scipy; test_error_rates.py simulates what is said by them."""
 
 import doctest
 import math
@@ -25,12 +25,6 @@ NOISE = 4 * math.sqrt(0.95 * 0.05 / REPETITIONS)  # of a simulated coverage: .00
 
 def normal(*shape: int) -> Any:
     return np.random.default_rng(0).normal(size=shape)
-
-
-def heaps(seeds: int, learned: float) -> Any:
-    """Rewards of seeds that learn, or else do not, as memory as an input has them: (seeds, …)."""
-    learns = np.random.default_rng(1).uniform(size=(seeds, REPETITIONS)) < learned
-    return np.where(learns, 7.8, 2.8) + 0.1 * normal(seeds, REPETITIONS)
 
 
 def coverage(ends: Any, truth: float) -> float:
@@ -81,21 +75,6 @@ def test_what_is_not_known_stays_unknown() -> None:
         "a": [1.0, None, [None]],
         "b": "c",
     }
-
-
-@pytest.mark.parametrize("n", COUNTS)
-def test_student_covers_the_mean_of_normal_seeds(n: int) -> None:
-    ends = student(5 + 2 * normal(n, REPETITIONS))
-    assert coverage(ends, 5) == pytest.approx(0.95, abs=NOISE)
-
-
-@pytest.mark.parametrize(
-    ("n", "covered"), [(3, 0.29), (5, 0.41), (10, 0.65), (30, 0.91)], ids=map(str, COUNTS)
-)
-def test_student_does_not_cover_the_mean_of_two_heaps(n: int, covered: float) -> None:
-    """Nine seeds in ten learn: most often all of a few do, and lie far too close together."""
-    ends = student(heaps(n, 0.9))
-    assert coverage(ends, 0.9 * 7.8 + 0.1 * 2.8) == pytest.approx(covered, abs=0.015)
 
 
 # The evaluation's own error
@@ -163,14 +142,6 @@ def test_the_exact_interval_covers_every_rate(n: int) -> None:
     for rate in np.linspace(0, 1, 101):
         inside = (ends[:, 0] <= rate + 1e-12) & (rate - 1e-12 <= ends[:, 1])
         assert stats.binom.pmf(np.arange(n + 1), n, rate) @ inside >= 0.95
-
-
-@pytest.mark.parametrize("learned", [0.5, 0.9, 0.99])
-@pytest.mark.parametrize("n", COUNTS)
-def test_the_exact_interval_covers_the_share_of_seeds_in_a_heap(n: int, learned: float) -> None:
-    ends = np.array([exact_rate(hits, n) for hits in range(n + 1)])
-    hits = (heaps(n, learned) > 5).sum(axis=0)
-    assert coverage(ends[hits], learned) >= 0.95 - NOISE
 
 
 def test_the_example_of_the_documentation() -> None:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import studies
+import words
 from reinstate.agent import Agent, Network, make_agent
 from reinstate.analysis.memory_map import BEYOND, evaluate_watched, stored_scores
 from reinstate.evaluation import Condition, Evaluation, Record, evaluate_in
@@ -140,7 +140,7 @@ def test_leads_over_the_paper_are_by_seed_and_their_p_are_adjusted() -> None:
         "tanh": a_cell([7.1, 7.4, 7.7], 0.0),
         "rms": a_cell([6.8, 7.1, 7.1], 0.0),
     }
-    paper, tanh, rms = studies.leads_of({"cells": {"water-maze": {"quick": cells}}})
+    paper, tanh, rms = words.leads_of({"cells": {"water-maze": {"quick": cells}}})
     assert (paper["lead"], paper["p"], paper["adjusted"]) == (None, None, None)
     np.testing.assert_allclose(tanh["lead"], [0.1, 0.2, 0.3])
     assert [tanh["p"], rms["p"]] == pytest.approx([0.0742, 0.0742], abs=1e-4)

@@ -18,19 +18,6 @@ from reinstate.baselines.epoch_memory import elimination, list_subsets, sum_assi
 from reinstate.errors import TooLarge
 
 
-def test_one_exposure_of_the_paper() -> None:
-    assert round(one_exposure(), 4) == 0.4436
-    assert 10 * (0.9 - one_exposure()) == pytest.approx(4.56, abs=0.005)
-    assert one_exposure(2) == pytest.approx(0.8376426464, abs=1e-12)
-
-
-def test_own_memory_of_the_paper() -> None:
-    by_exposure = own_memory()
-    assert by_exposure[:4] == pytest.approx([0.4436, 0.8147, 0.8831, 0.8968], abs=5e-5)
-    assert by_exposure[1] == pytest.approx(0.816, abs=0.002)
-    assert round(float(by_exposure.mean()), 3) == 0.844
-
-
 @pytest.mark.parametrize(
     ("num_arms", "pulls", "p_good", "p_bad"),
     [(10, 10, 0.9, 0.1), (3, 6, 0.8, 0.3), (4, 5, 0.2, 0.7), (3, 4, 1.0, 0.4), (5, 4, 0.4, 0.0)],
@@ -86,15 +73,6 @@ def test_certain_arms_are_found_by_elimination(num_arms: int, pulls: int) -> Non
     expected = 1 - 1 / num_arms / pulls
     assert one_exposure(num_arms, pulls, 0, 1) == pytest.approx(expected, abs=1e-12)
     assert own_memory(num_arms, num_arms, 1, 0, 2)[1] == pytest.approx(1, abs=1e-12)
-
-
-def test_elimination_of_the_paper() -> None:
-    found = elimination()
-    assert found.half_width < 0.0015
-    assert found.mean == pytest.approx(0.871, abs=0.002)  # 4,000 epochs: .8716
-    assert found.by_exposure.mean() == pytest.approx(found.mean)
-    assert found.by_exposure[0] > own_memory()[0] + 0.15
-    assert elimination().mean == found.mean  # the same seed, the same epochs
 
 
 def test_elimination_between_two_certain_contexts_needs_one_look() -> None:

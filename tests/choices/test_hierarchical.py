@@ -116,13 +116,3 @@ def test_bad_chains_are_told() -> None:
     assert "disagree" in stuck
     (diverged,) = sampling_warnings("uncued", r_hat=1, n_eff=400, divergences=3)
     assert diverged.startswith("uncued: 3 divergent")
-
-
-def test_weights_are_sampled_as_they_are_only_where_the_choices_fix_them() -> None:
-    def known(sessions: int, spread: float) -> list[bool]:
-        counts = count_choices(a_group([sessions] * 5, spread)[0])
-        data = [group_one_back(own, "uncued") for own in counts]
-        return known_from_choices(data, NAMES["uncued"]).tolist()
-
-    assert known(200, spread=0.5) == [True] * 4
-    assert known(2, spread=0.2) == [False] * 4

@@ -6,7 +6,6 @@ import pytest
 from reinstate.choices.agents import agents_like, recovery
 from reinstate.choices.fits import fit_choices
 from reinstate.choices.model import NAMES, Choices, Design, design_of, join_choices, simulate
-from reinstate.errors import UserError
 
 
 @pytest.mark.parametrize(("cued", "first"), [(0.0, 20), (0.25, 15), (0.5, 10), (0.9, 2), (1.0, 1)])
@@ -61,10 +60,3 @@ def test_agents_like_those_who_were_fitted() -> None:
     assert true["1", "IMB"] == agents_like(learned, 3)[1]["IMB"]
     rates = {rate for (_, name), rate in true.items() if name == "alpha"}
     assert rates == {learned["group"]["uncued"]["alpha"]["mean"]}
-
-
-def test_designs_that_cannot_be() -> None:
-    with pytest.raises(UserError, match="cued must be a probability"):
-        recovery(cued=1.5)
-    with pytest.raises(UserError, match="participants must be positive"):
-        recovery(participants=0)

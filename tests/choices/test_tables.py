@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate.choices import reading
+from reinstate.choices import tables
 from reinstate.choices.agents import recovery
 from reinstate.choices.model import Choices, count_choices
-from reinstate.choices.reading import COLUMNS
-from reinstate.choices.tables import read_choices
+from reinstate.choices.tables import COLUMNS, read_choices
 from reinstate.errors import UserError
 from reinstate.figures.choices import fitted_stay, fitted_weights
 from reinstate.figures.choices import recovery as recovery_charts
@@ -256,7 +255,7 @@ def test_files_that_are_no_tables(tmp_path: Path, message: str) -> None:
 
 
 def test_a_table_has_no_more_rows_than_fit(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_ROWS", 4)
+    monkeypatch.setattr(tables, "MOST_ROWS", 4)
     assert "more than 4 rows: split it" in complaint(table(GOOD))[0]
 
 
@@ -303,14 +302,6 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def document(tmp_path: Path) -> Any:
     write_example(tmp_path / "example.csv")
     return json.loads(json.dumps(fit_choices(tmp_path / "example.csv").document, allow_nan=False))
-
-
-def test_a_likely_mistake_is_pointed_out(table: Table, tmp_path: Path) -> None:
-    turned = [[*row[:6], 1 - row[6], row[7]] for row in example_rows()]
-    text = "".join(",".join(map(str, row)) + "\n" for row in turned)
-    (warning,) = fit_choices(table(text + "p1,9,1,0,,0,0,x\n"), skip_bad=True)["warnings"][1:]
-    assert "say so (--common 0=1)" in warning
-    assert fit_choices(table(text), common={"0": "1"})["warnings"] == []
 
 
 def test_charts_show_the_document(document: Any) -> None:

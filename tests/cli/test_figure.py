@@ -34,7 +34,7 @@ def test_a_figure_of_a_folder(command: Command, results: Path, tmp_path: Path) -
     assert found["file"] == "figure-4.pdf" and found["inches"] == 3.25
     first = (tmp_path / "figure-4.pdf").read_bytes()
     assert first.startswith(b"%PDF") and len(first) == found["bytes"]
-    said = command("figure 4 --results mine --preset quick")  # its own file is replaced
+    said = command("figure 4 --results mine")  # its own file is replaced
     assert said.code == 0 and (tmp_path / "figure-4.pdf").read_bytes() == first
     said = command("figure 4 --results mine/compositional-bandits --width page --out wide.svg")
     assert said.code == 0 and "next: open wide.svg" in said.out
@@ -52,7 +52,6 @@ def test_mistakes_are_one_line_and_nothing_is_written(
         "figure 4 --results mine --out notes.svg": "notes.svg exists and is not of reinstate",
         "figure 3": "results holds no results of barcode-bandits: reinstate reproduce all",
         "figure 6 --results mine/compositional-bandits": "holds results of compositional-bandits,",
-        "figure 4 --results mine --preset paper": "results of the preset quick, not paper",
     }.items():
         assert_refused(command(line), message)
     assert (tmp_path / "notes.svg").read_text() == "mine"

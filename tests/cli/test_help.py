@@ -135,7 +135,6 @@ def test_list_says_each_thing_once(command: Command, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(known, "task", {**known["task"], "volatile": Volatile})
     (line,) = re.findall("^  volatile.*", command("list").out, re.MULTILINE)
     assert line.startswith("  volatile-bandit        A volatile bandit; presets quick")
-    assert_refused(command("play volatile-bandit"), "reinstate watch volatile-bandit RUN shows")
 
 
 def test_list_what_cannot_be_loaded(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

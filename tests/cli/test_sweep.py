@@ -7,8 +7,7 @@ import pytest
 
 from reinstate.cli import sweep as verb
 from reinstate.runs import sweep as module
-from reinstate.runs.engines import Engine
-from reinstate.runs.jobs import Job
+from reinstate.runs.engines import Engine, Job
 from spoken import Command, assert_refused
 
 LINE = "sweep --experiments barcode-bandits --agents l2rl --seeds 2 --seeds-per-run 1 --out out"

@@ -30,11 +30,10 @@ from reinstate_paper.against_rivals import (
     PERMUTATION,
     elsewhere,
     kept,
-    rows,
     solved,
-    state_bytes,
 )
 from tiny import SILENT
+from words import contest, state_bytes
 
 TASK = BarcodeBandits(
     num_arms=3, pulls=3, num_contexts=3, repeats=2, barcode_length=4, mapping="independent"
@@ -116,8 +115,11 @@ def test_rows_and_shares(held: tuple[Path, Any]) -> None:
     found = held[1]
     found["optimum"]["elsewhere"] = {"longer": {"own_memory": 2.0, "without_memory": 1.0}}
     found["agents"]["epl2rl"]["elsewhere"]["longer"]["reward"]["mean"] = 1.75
-    assert [row["agent"] for row in rows(found)] == list(AGENTS)
-    assert [row["reward"] for row in rows(found)] == [found["agents"][n]["reward"] for n in AGENTS]
+    rows = contest([{**found, "optimum": {"with_memory": 2.0}}])
+    best = max(AGENTS, key=lambda name: found["agents"][name]["reward"]["mean"])
+    assert rows[0]["agent"] == best and {row["agent"] for row in rows} == {*AGENTS}
+    share = found["agents"][best]["reward"]["mean"] / 2
+    assert rows[0]["earned"]["bandits"].endswith(f": {share:.0%}")
     shares = kept(found)
     assert shares["longer"]["epl2rl"] == 0.75 and shares.keys() == {AS_TRAINED, "longer"}
     (chart,) = elsewhere(found)

@@ -1,12 +1,57 @@
-"""The regression under three codings; and an observer without a model-free part as control."""
+"""The regression under three codings; and an observer without a model-free part as control.
+
+The control knows the task, believes by Bayes, and has no model-free part by construction: a coding
+under which it shows IMF cannot tell whether an agent has any. It made the observers' part of
+results/two-step/codings.json, with as many participants and sessions as its agents have.
+"""
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from reinstate.choices.fits import fit_choices
-from reinstate.choices.model import simulate
+from reinstate.choices.model import Choices, from_arrays, simulate
 from reinstate.tasks.two_step import EpisodicTwoStep
-from reinstate_paper.coding import by_coding, observe, observers
+from reinstate_paper.two_step import by_coding
+
+BETAS = (1.0, 3.0, 6.0)  # of the observer: how surely it follows its belief
+
+
+def observers(
+    task: EpisodicTwoStep, participants: int, sessions: int, seed: int = 0
+) -> dict[str, Any]:
+    """Fit the control under every coding, by how surely it follows its belief; uncued episodes."""
+    return {
+        f"{beta:g}": by_coding(observe(task, beta, participants, sessions, seed)) for beta in BETAS
+    }
+
+
+def observe(
+    task: EpisodicTwoStep, beta: float, participants: int, sessions: int, seed: int | Sequence[int]
+) -> Choices:
+    """Play uncued episodes by belief alone: logit P(action 0) = β (P(s0 good) − P(s1 good))."""
+    rng, shape = np.random.default_rng(seed), (participants, sessions)
+    first = np.full(shape, 0.5)  # P(s0 good)
+    good = rng.integers(2, size=shape)
+    played = []
+    for _ in range(task.uncued):
+        good = good ^ (rng.random(shape) < task.p_reversal)
+        p = 1 / (1 + np.exp(-beta * (2 * first - 1)))
+        action = (rng.random(shape) >= p).astype(int)
+        state = action ^ (rng.random(shape) >= task.p_common)
+        pays = np.where(state == good, task.p_high, task.p_low)
+        reward = (rng.random(shape) < pays).astype(int)
+        played.append((action, state, reward))
+        # Bayes: how probable this reward is if s0 is good, and if s1 is.
+        chances = [np.where(state == s, task.p_high, task.p_low) for s in (0, 1)]
+        likely = [np.where(reward == 1, chance, 1 - chance) for chance in chances]
+        first = first * likely[0] / (first * likely[0] + (1 - first) * likely[1])
+        first = first * (1 - task.p_reversal) + (1 - first) * task.p_reversal
+    action, state, reward = (np.stack(column, axis=-1) for column in zip(*played, strict=True))
+    uncued = np.zeros(action.shape, bool)
+    return from_arrays(action, state, reward, uncued, np.full(action.shape, -1))
 
 
 def test_the_first_coding_is_that_of_the_choice_model() -> None:

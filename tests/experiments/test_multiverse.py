@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from reinstate.errors import UserError
-from reinstate.runs.jobs import Job, plan
+from reinstate.runs.engines import Job
+from reinstate.runs.sweep import plan
 from reinstate_paper.multiverse import cells as running
 from reinstate_paper.multiverse import verb
 from reinstate_paper.multiverse.cells import Cell, controlled, make_map, of_seed

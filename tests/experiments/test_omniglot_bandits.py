@@ -61,23 +61,6 @@ def test_what_the_paper_shows_supports_all_claims() -> None:
     assert values[FAILS] == pytest.approx(0.1 / 2.5, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("regret", "expected"),
-    [
-        (columns(4.0, 4.7, 4.71), {LIKE: "contradicted"}),
-        (columns(4.5, 4.6, 4.61, spread=1.5), {LIKE: "undecided", ON_PAR: "undecided"}),
-        (columns(4.6, 1.2, 0.4), {BELOW: "contradicted", ON_PAR: "contradicted"}),
-        (columns(9.0, 1.5, 0.9, spread=1.5), {BELOW: "undecided", ON_PAR: "contradicted"}),
-    ],
-)
-@pytest.mark.parametrize("name", ["gittins", "ucb1", "thompson"])
-def test_each_algorithm_is_a_rival(name: str, regret: Any, expected: dict[str, str]) -> None:
-    rivals = {**RIVALS, name: {"by_exposure": {"regret": regret}}}
-    said = {f"{start} {name}'s": verdict for start, verdict in expected.items()}
-    found = checks(AGENTS, OPTIMUM, rivals)
-    assert_all_supported_but(found, said)
-
-
 def test_nobody_fails_where_nobody_learns() -> None:
     """A share of nothing: where L2RL itself learns nothing, L2RL+Context has not failed."""
     nothing = changed(AGENTS, "l2rl.reward", over_seeds([1.8] * 20))

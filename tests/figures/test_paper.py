@@ -125,7 +125,7 @@ def test_gates_of_every_seed_are_slopes() -> None:
     assert len(thin) == 3 * seeds and all(len(line.get_xdata()) == 2 for line in thin)
 
 
-@pytest.mark.parametrize("kind", ["pdf", "svg", "png"])
+@pytest.mark.parametrize("kind", ["pdf", "png"])
 def test_the_same_results_give_the_same_bytes(tmp_path: Path, kind: str) -> None:
     contents = set()
     for name in ("one", "two"):
@@ -138,8 +138,6 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path, kind: str) -> None
     if kind == "pdf":  # Type 42: whole fonts, which editors can change, and not Type 3
         assert b"/FontFile2" in content and b"/Type3" not in content
         assert b"/MediaBox [ 0 0 234 " in content  # 3.25 inches of 72 points
-    if kind == "svg":
-        assert b">Compositional bandits<" in content and len(content) < 100_000
     if kind == "png":
         from matplotlib.image import imread
 

@@ -19,14 +19,7 @@ from reinstate.evaluation import Evaluation, Record, evaluate
 from reinstate.figures.film import film
 from reinstate.figures.scenes import text
 from reinstate.figures.style import CONTRAST, TEXT_CONTRAST, contrast
-from reinstate.figures.watching import (
-    _merit_of_cue,
-    exposures_of,
-    retrieved,
-    scenes_of,
-    show,
-    walk,
-)
+from reinstate.figures.watching import _merit_of_cue, exposures_of, retrieved, scenes_of, show, walk
 from reinstate.memory import DND
 from reinstate.tasks.bandits import BanditTrace, BarcodeBandits
 from reinstate.tasks.compositional import CompositionalBandits

@@ -10,8 +10,7 @@ from scipy import special
 import reinstate
 from reinstate.choices.comparison import Posterior, compare_by_loo, leave_one_out, save_draws
 from reinstate.choices.model import NAMES, count_choices, group_one_back, join_choices, simulate
-from reinstate.choices.reading import COLUMNS
-from reinstate.choices.tables import read_choices
+from reinstate.choices.tables import COLUMNS, read_choices
 from reinstate.errors import UserError
 from reinstate.runs.choice_fits import example_rows, write_example
 

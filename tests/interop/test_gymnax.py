@@ -1,6 +1,8 @@
 """Both ways between gymnax and us: its wrappers drive our environments, our agents play its own."""
 
 import inspect
+import re
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -15,6 +17,7 @@ from gymnax.environments import environment, spaces  # noqa: E402
 from gymnax.experimental import rollout  # noqa: E402
 
 import reinstate  # noqa: E402
+from reinstate import registry  # noqa: E402
 from reinstate.agent import Network  # noqa: E402
 from reinstate.interop.functional import Environment  # noqa: E402
 from reinstate.interop.worlds import GymnaxWorld  # noqa: E402
@@ -116,3 +119,26 @@ def test_other_environments_of_gymnax_make_worlds(name: str) -> None:
     observation, state, reward, _, _, info = ours.step(KEY, state, 1)
     assert observation.shape == (world.observation_size + 4,)
     assert np.isfinite(reward) and np.isnan(info["expected_reward"])
+
+
+PAGE = Path(__file__).parents[2] / "docs/how-to/jax-environments.md"
+BLOCK = re.compile(r"^```(?:python|py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_all_code_of_the_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("stoa")
+    known = {kind: dict(things) for kind, things in registry._registered.items()}
+    monkeypatch.setattr(registry, "_registered", known)
+    names: dict[str, Any] = {"__name__": "page"}
+    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+    assert len(blocks) == 6
+    for block in blocks:
+        exec(compile(block, PAGE.name, "exec"), names)
+    assert names["rewards"].shape == (8,)
+    assert names["trained"].rewards.shape == (2, 1)
+    named = reinstate.train(
+        names["CartPoles"](num_contexts=3, repeats=2), epochs=2, lanes=4, quiet=True
+    )
+    named.save(tmp_path / "run")
+    again: Any = reinstate.load(tmp_path / "run")
+    assert again.settings == named.settings and again.experiment.name == "cart-poles"

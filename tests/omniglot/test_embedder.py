@@ -158,7 +158,5 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
 def test_settings_and_drawings_that_cannot_work() -> None:
     with pytest.raises(UserError, match="must divide the channels"):
         Convolutions(norm_groups=3)
-    with pytest.raises(UserError, match="embedding_size must be positive"):
-        Convolutions(embedding_size=0)
     with pytest.raises(UserError, match="28×28 pixels"):
         embed(small(), np.zeros((2, 27, 28), np.uint8))

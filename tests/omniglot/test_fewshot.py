@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reinstate_paper.omniglot.fewshot import Rule, accuracy, one_shot_runs_accuracy, table
 from reinstate_paper.omniglot.images import OneShotRun
+from reinstate_paper.omniglot.pretraining import Rule, accuracy, one_shot_runs_accuracy, table
 
 
 def clusters(spread: float, characters: int = 30, seed: int = 0) -> np.ndarray:

@@ -188,7 +188,7 @@ def test_presets_keep_kaiser_s_network_and_memory() -> None:
         assert settings.network.channels == (64, 128) and settings.network.embedding_size == 128
         assert settings.memory.slots == 8192 and settings.memory.neighbours == 256
     plain = PRESETS["plain"]
-    assert not plain.distortion.any and plain.network.norm_groups == 0
+    assert plain.distortion == Distortion() and plain.network.norm_groups == 0
     assert (plain.batch, plain.updates_per_epoch, plain.memory.margin) == (16, 30, 0.1)
 
 

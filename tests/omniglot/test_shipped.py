@@ -9,8 +9,8 @@ import pytest
 from reinstate.files import read_json
 from reinstate.tasks.drawings import EMBEDDING_SIZE, NUM_CLASSES, NUM_DRAWINGS, load_embeddings
 from reinstate_paper.omniglot.embedder import embed, load_embedder, packaged_file
-from reinstate_paper.omniglot.fewshot import accuracy
 from reinstate_paper.omniglot.images import VARIABLE, load_drawings
+from reinstate_paper.omniglot.pretraining import accuracy
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,6 @@ from typing import Any
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run")
-# A page made by a test may look into a frame of another.
-FRAMES = "--allow-file-access-from-files"
 PATIENCE = 60  # seconds
 # Chromium reads commands from 3 and writes answers to 4.
 LAUNCH = """
@@ -35,7 +33,7 @@ class Browser:
         theirs, self._to = os.pipe()
         self._from, answers = os.pipe()
         # A build machine's /dev/shm is often too small for it.
-        words = [*FLAGS, FRAMES, "--disable-dev-shm-usage", f"--user-data-dir={profile}"]
+        words = [*FLAGS, "--disable-dev-shm-usage", f"--user-data-dir={profile}"]
         command = [sys.executable, "-I", "-S", "-c", LAUNCH, str(theirs), str(answers)]
         self._process = subprocess.Popen(
             [*command, str(BROWSER), *words, "--remote-debugging-pipe"],
@@ -150,16 +148,10 @@ class Page:
         own = [e for e in self.browser.events if e.get("sessionId") == self.session]
         return [json.dumps(event["params"]) for event in own if event["method"] in kinds]
 
-    def shot(self, out: Path, of: str = "") -> None:
-        """Write a picture of what the window shows, or of all of an element."""
+    def shot(self, out: Path) -> None:
+        """Write a picture of what the window shows."""
         self.ask("Page.bringToFront")  # a hidden tab is never drawn
-        how: dict[str, Any] = {}
-        if of:
-            box = "document.querySelector({}).getBoundingClientRect().toJSON()"
-            where = self.value(box.format(json.dumps(of)))
-            clip = {name: where[name] for name in ("x", "y", "width", "height")}
-            how = {"clip": {**clip, "scale": 1}, "captureBeyondViewport": True}
-        out.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot", **how)["data"]))
+        out.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot")["data"]))
 
     def printed(self) -> bytes:
         return base64.b64decode(self.ask("Page.printToPDF", printBackground=False)["data"])

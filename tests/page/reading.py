@@ -36,6 +36,11 @@ class Element:
     def text(self) -> str:
         return "".join(c if isinstance(c, str) else c.text for c in self.children)
 
+    def facts(self) -> dict[str, str]:
+        """Terms and their descriptions."""
+        names, values = ([each.text for each in self.all(name)] for name in ("dt", "dd"))
+        return dict(zip(names, values, strict=True))
+
     def rows(self) -> list[list[str]]:
         """The body of a table, cell by cell."""
         bodies = self.all("tbody")

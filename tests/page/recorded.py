@@ -1,15 +1,10 @@
 """Recorded results that tests of the page start from."""
 
-import copy
-import json
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from page.reading import read
-from reinstate.errors import UserError
-from reinstate.figures.page import Document, load, page_of
+from reinstate.figures.page import Document, page_of
 from reinstate.figures.page.documents import FACTS, Origin
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.experiment import find_experiment
@@ -35,29 +30,6 @@ def small() -> dict[str, Any]:
     names = ("gittins", "gittins with memory")
     results["baselines"] = {name: results["baselines"][name] for name in names}
     return results
-
-
-def broken_pages(
-    folder: Path, document: dict[str, Any], paths: Sequence[tuple[Any, ...]], odd: Sequence[Any]
-) -> dict[str, int]:
-    """Put something odd at each of these places: what comes of it is a page or a single line."""
-    draw = random.Random(0)
-    outcomes = {"page": 0, "refused": 0}
-    for path in paths:
-        broken = here = copy.deepcopy(document)
-        for name in path[:-1]:
-            here = here[name]
-        here[path[-1]] = draw.choice(odd)
-        try:
-            (folder / "results.json").write_text(json.dumps(broken))
-            written = page_of(load([folder]))
-            read(written)
-            assert EVIL not in written
-            outcomes["page"] += 1
-        except UserError as error:
-            assert "\n" not in str(error)
-            outcomes["refused"] += 1
-    return outcomes
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -56,9 +56,7 @@ def test_a_single_run(tmp_path: Path) -> None:
     # Ten steps per epoch of both seeds together; mean and interval of two seeds.
     assert [tr.one("th").text for tr in rows] == ["5", "10", "15"]
     assert [tr.one("td").text.split()[0] for tr in rows] == ["1.500", "3.000", "3.000"]
-    facts = dict(
-        zip((e.text for e in page.all("dt")), (e.text for e in page.all("dd")), strict=True)
-    )
+    facts = page.facts()
     assert facts["seconds"] == "1.5 train" and facts["run"] == "run"
 
 

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import re
 import shutil
 from pathlib import Path
@@ -15,13 +14,7 @@ from page.reading import read
 from page.recorded import RESULTS
 from reinstate.errors import UserError
 from reinstate.figures.page import write_page
-from reinstate.figures.page.play import (
-    GAMES,
-    agent_of,
-    best_of,
-    play_page,
-    write_play,
-)
+from reinstate.figures.page.play import GAMES, agent_of, best_of, play_page, write_play
 from reinstate.files import read_json
 from reinstate.runs.run import SHIPPED
 from spoken import Command, assert_refused
@@ -71,52 +64,36 @@ def test_the_command_writes_a_page_and_replaces_only_its_own(command: Command) -
 
 # ---- In a browser ----
 
-HARNESS = """<!doctype html><body><iframe src="ADDRESS" width="390" height="900"></iframe><script>
-onload = () => {
-  const frame = document.querySelector("iframe");
-  const [page, view] = [frame.contentDocument, frame.contentWindow];
-  const errors = [];
-  const pressing = (key) => new view.KeyboardEvent("keydown", { key, bubbles: true });
-  const texts = (elements) => [...elements].map((each) => each.textContent);
-  view.addEventListener("error", (event) => errors.push(event.message));
-  const game = (name) => {
-    const root = page.querySelector(`[data-game="${name}"]`);
-    const part = (name) => root.querySelector(`[data-part="${name}"]`);
-    return {
-      root, part, heard: () => part("live").textContent,
-      press: (key) => part("board").dispatchEvent(pressing(key)),
-      click: (selector) => root.querySelector(selector).click(),
-      scores: () => [...part("scores").rows].map(({ cells }) => texts(cells)),
-      lit: () => texts(root.querySelectorAll(".entries .lit, .entries .off")),
-    };
+HELPERS = """
+const texts = (elements) => [...elements].map((each) => each.textContent);
+const pressing = (key) => new KeyboardEvent("keydown", { key, bubbles: true });
+const game = (name) => {
+  const root = document.querySelector(`[data-game="${name}"]`);
+  const part = (name) => root.querySelector(`[data-part="${name}"]`);
+  return {
+    root, part, heard: () => part("live").textContent,
+    press: (key) => part("board").dispatchEvent(pressing(key)),
+    click: (selector) => root.querySelector(selector).click(),
+    scores: () => [...part("scores").rows].map(({ cells }) => texts(cells)),
+    lit: () => texts(root.querySelectorAll(".entries .lit, .entries .off")),
   };
-  const found = (() => { PROGRAM })();
-  found.errors = errors;
-  found.loaded = view.performance.getEntriesByType("resource").length;
-  found.widths = [page.documentElement.scrollWidth, page.documentElement.clientWidth];
-  const report = document.createElement("pre");
-  report.textContent = JSON.stringify(found);
-  document.body.append(report);
 };
-</script>"""
+"""
+FITS = "[document.documentElement.scrollWidth, performance.getEntriesByType('resource').length]"
 
 
 def driven(
     browser: Browser, tmp_path: Path, program: str, motion: str = "no-preference"
 ) -> dict[str, Any]:
-    """What a program sees of the page, in a frame as wide as a phone."""
+    """What a program sees of the page, in a window as wide as a phone."""
     write_play(tmp_path / "play.html")
-    address = (tmp_path / "play.html").as_uri()
-    harness = tmp_path / "harness.html"
-    harness.write_text(HARNESS.replace("ADDRESS", address).replace("PROGRAM", program))
-    seen = Page(browser)
+    seen = Page(browser, 390, 900)
     seen.prefer(motion, "prefers-reduced-motion")
-    seen.open(harness.as_uri())
+    seen.open((tmp_path / "play.html").as_uri())
+    found: dict[str, Any] = seen.value(f"(() => {{{HELPERS}{program}}})()")
     assert seen.log == []
-    found: dict[str, Any] = json.loads(seen.value("document.querySelector('pre').textContent"))
-    assert found["errors"] == [] and found["loaded"] == 0
-    scroll, client = found["widths"]
-    assert scroll <= client <= 390
+    wide, loaded = seen.value(FITS)
+    assert wide <= 390 and loaded == 0
     return found
 
 

@@ -15,12 +15,7 @@ import pytest
 from scipy import stats
 
 from reinstate.agent import LARGEST_STORED
-from reinstate.figures.page.play import (
-    AGENT,
-    GAMES,
-    agent_of,
-    game_of,
-)
+from reinstate.figures.page.play import AGENT, GAMES, agent_of, game_of
 from reinstate.memory import DND
 from reinstate.rollout import Options, play, start_epoch
 from reinstate.runs.evaluator import Evaluator

@@ -1,7 +1,7 @@
 """What is compiled ahead is what would have been compiled; only what is needed is."""
 
 import threading
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from reinstate.devices import SPREAD
 from reinstate.runs import reproduce
 from reinstate.runs.evaluator import Evaluator
-from reinstate.runs.reproduce import Ahead
+from reinstate.runs.reproduce import compile_ahead
 from reinstate.runs.run import Run
 from reinstate.runs.training import compile_epoch, train
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
@@ -72,13 +72,13 @@ def test_programs_come_in_the_order_in_which_they_are_needed(
     monkeypatch.setattr(reproduce, "compile_epoch", compiled)
     evaluators: Any = {name: _Evaluator(started, name, gate) for name in runs}
     every = dict.fromkeys(runs, TINY)
-    with closing(Ahead(runs, evaluators, every, SPREAD)) as made:
-        others = made.compute(lambda: 7)
-        # One agent is trained already, and the next is trained at once: `train` compiles that.
-        assert [made.epoch_of(name) for name in ("epl2rl", "l2rl")] == [None, None]
-        wait = made.epoch_of("l2rl-context")
-        assert wait and wait() == "l2rl-context"
-        assert others() == 7
+    with ThreadPoolExecutor(1) as pool:
+        programs, prepared = compile_ahead(pool, runs, evaluators, every, SPREAD)
+    # One agent is trained already, and the next is trained at once: `train` compiles that.
+    assert {name: program.result() for name, program in programs.items()} == {
+        "l2rl-context": "l2rl-context"
+    }
+    assert prepared.keys() == runs.keys()
     assert started == ["evaluate epl2rl", "evaluate l2rl", "l2rl-context", "evaluate l2rl-context"]
 
 
@@ -87,12 +87,10 @@ def test_who_stops_does_not_wait(runs: dict[str, Run]) -> None:
     gate = threading.Event()
     evaluators: Any = {name: _Evaluator(started, name, gate) for name in runs}
     every = dict.fromkeys(runs, TINY)
-    with (
-        pytest.raises(KeyboardInterrupt),
-        closing(Ahead(runs, evaluators, every, SPREAD)) as made,
-    ):
+    with pytest.raises(KeyboardInterrupt), reproduce._in_background() as pool:
+        _, prepared = compile_ahead(pool, runs, evaluators, every, SPREAD)
         raise KeyboardInterrupt
     assert not started
     gate.set()
-    made.wait_for_evaluator("epl2rl")
+    prepared["epl2rl"].result()
     assert started == ["evaluate epl2rl"]  # the others were cancelled

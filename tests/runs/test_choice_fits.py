@@ -10,7 +10,7 @@ import pytest
 
 import reinstate
 from reinstate.choices.model import Choices, simulate
-from reinstate.choices.reading import COLUMNS
+from reinstate.choices.tables import COLUMNS
 from reinstate.errors import UserError
 from reinstate.figures import mpl
 from reinstate.runs.choice_fits import (

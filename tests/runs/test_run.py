@@ -1,6 +1,5 @@
 """A run on disk: whatever happens, files are whole; whatever is in them, nothing is executed."""
 
-import io
 import json
 import os
 import pickle
@@ -136,10 +135,8 @@ def test_metrics_up_to_an_epoch(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "tail",
     [
-        *('{"epoch": 2, "rew', "\xff\n", '\n\n{"epo\n\n', "17\n", '{"epoch": 2}\n'),
+        *('{"epoch": 2, "rew', "\xff\n", '\n\n{"epo\n\n', "17\n"),
         json.dumps({**ROW, "epoch": "2"}),
-        json.dumps({**ROW, "steps": 1.5}),
-        json.dumps({**ROW, "seconds": None}),
     ],
 )
 def test_a_line_cut_short_or_altered_does_not_count(tmp_path: Path, tail: str) -> None:
@@ -182,22 +179,6 @@ def test_checkpoints_by_epoch_and_in_order(tmp_path: Path) -> None:
     assert list(found) == [7, 25, 100_000] and found == paths
 
 
-def truncated(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-5])
-
-
-def header_only(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:6])
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def garbage(path: Path) -> None:
-    path.write_bytes(b"\xff" * 100)
-
-
 class Bomb:
     """Code that unpickling would run."""
 
@@ -205,35 +186,24 @@ class Bomb:
         return os._exit, (99,)
 
 
-def pickled(path: Path) -> None:
-    path.write_bytes(pickle.dumps(Bomb()))
+SPOILT: dict[str, Callable[[bytes], bytes]] = {
+    "truncated": lambda content: content[:-5],
+    "header only": lambda content: content[:6],
+    "empty": lambda content: b"",
+    "garbage": lambda content: b"\xff" * 100,
+    "pickled": lambda content: pickle.dumps(Bomb()),
+}
 
 
-def pickled_npz(path: Path) -> None:
-    buffer = io.BytesIO()
-    np.savez(buffer, count=np.array([Bomb()], dtype=object))
-    path.write_bytes(buffer.getvalue())
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [truncated, header_only, empty, garbage, pickled, pickled_npz],
-    ids=lambda f: f.__name__,
-)
-def test_a_checkpoint_that_cannot_be_read(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("how", SPOILT)
+def test_a_checkpoint_that_cannot_be_read(tmp_path: Path, how: str) -> None:
     path = Run(tmp_path).save_checkpoint(a_state(), 1)
-    spoil(path)
+    path.write_bytes(SPOILT[how](path.read_bytes()))
     with pytest.raises(UserError) as error:
         load_checkpoint(path, a_state())
     assert str(error.value).startswith(f"{path} cannot be read (")
     assert str(error.value).endswith("continue the run, which makes it again")
     assert "\n" not in str(error.value)
-
-
-def test_a_checkpoint_that_is_not_there(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "none"):
-        with pytest.raises(UserError, match=f"{path} is no file: name a checkpoint of the run"):
-            load_checkpoint(path, a_state())
 
 
 @pytest.mark.parametrize(

@@ -148,11 +148,6 @@ def test_a_missing_package_is_named(name: str, run: Run, monkeypatch: pytest.Mon
     assert f'--track {name} needs {package}: pip install "reinstate[{name}]"' in str(error.value)
 
 
-def test_an_unknown_sink_is_refused() -> None:
-    with pytest.raises(UserError, match="unknown sink 'tensorbord': did you mean tensorboard"):
-        require_sinks(["tensorbord"])
-
-
 class Breaking:
     """A sink that fails in its second epoch, or as soon as it is opened for `nobody`."""
 
@@ -196,14 +191,14 @@ def test_a_sink_that_fails_is_dropped_with_a_warning(
 ) -> None:
     show(run, ["breaking", "listing"], range(1, 4), Reporter())
     assert capsys.readouterr().err == (
-        "breaking failed (quota exceeded): training goes on without it; metrics.jsonl has every"
+        "breaking failed (quota exceeded): training continues without it; metrics.jsonl has every"
         " epoch\n"
     )
     assert [sink.events for sink in opened] == [[1, 2], [1, 2, 3, "closed"]]
 
 
 def test_a_sink_that_cannot_be_opened_is_an_error(run: Run, two_sinks: None) -> None:
-    message = r"^cannot open breaking \(no network\): leave --track out$"
+    message = r"^cannot open breaking \(no network at all\): leave --track out$"
     with pytest.raises(UserError, match=message):
         Sinks(["listing", "breaking"], run, "nobody", 0, SILENT)
     assert opened[0].events == ["closed"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import reinstate
-from reinstate.errors import UserError
+from reinstate.errors import UserError, out_of_memory
 from reinstate.memory import DND
 from reinstate.runs import size
 from reinstate.runs.experiment import experiment_names, find_experiment
@@ -76,11 +76,12 @@ def test_the_largest_presets_fit_a_laptop(name: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("train barcode-bandits --learner.lanes 2000000000", "--trials, learner.lanes"),
-        ("reproduce two-step --set evaluation.epochs=2000000000", "evaluation.epochs"),
+        ("train barcode-bandits --learner.lanes 2147483647", "--trials, learner.lanes"),
+        ("train barcode-bandits --learner.epochs 9223372036854775808", "epochs must be at most"),
+        ("train barcode-bandits --first-seed 2147483647", "the last seed must lie between"),
+        ("reproduce two-step --set evaluation.epochs=2147483647", "evaluation.epochs"),
         ("reproduce all --seeds 900000", "barcode-bandits: this needs about "),
         ("evaluate barcode-bandits/epl2rl --epochs 2000000000", "evaluation.epochs"),
-        ("pretrain omniglot --memory.slots 2000000000", "lower --batch"),
     ],
 )
 def test_what_cannot_fit_leaves_nothing_behind(
@@ -110,3 +111,29 @@ def test_a_container_may_take_less_than_there_is(
     assert memory_there_is() == whole
     (tmp_path / "memory.max").write_text("123456789\n")
     assert memory_there_is() == 123456789
+
+
+class JaxRuntimeError(RuntimeError):
+    """Stands in for JAX's, which goes by its name."""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        MemoryError("Unable to allocate 7.28 TiB for an array with shape (1000000000000,)"),
+        JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 4000000000000 bytes."),
+        JaxRuntimeError("INTERNAL: CUDA_ERROR_OUT_OF_MEMORY:\nout of memory"),
+    ],
+)
+def test_running_out_of_memory_says_in_one_line_what_to_lower(error: Exception) -> None:
+    message = out_of_memory(error)
+    assert message is not None and "--learner.lanes" in message
+    assert "\n" not in message and len(message) < 400
+
+
+@pytest.mark.parametrize(
+    "error", [JaxRuntimeError("INVALID_ARGUMENT: shapes"), ValueError("RESOURCE_EXHAUSTED")]
+)
+def test_other_errors_are_not_taken_for_memory(error: Exception) -> None:
+    assert out_of_memory(error) is None

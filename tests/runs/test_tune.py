@@ -30,6 +30,7 @@ from reinstate.runs.search import Asked, Search, Trial, agents_of, best_for, ran
 from reinstate.settings import Settings
 from reinstate_paper.barcode_bandits import BARCODE_BANDITS
 from spoken import Command, assert_refused
+from stubbed import Program
 from tiny import OPTIONS, SILENT, TINY, contents, interrupt
 
 # Two settings × two seeds of this agent everywhere: compiled once, kept on disk for all tests.
@@ -105,6 +106,21 @@ def test_a_batch_is_each_candidate_alone() -> None:
     for ours, theirs in zip(weights, expected, strict=True):
         np.testing.assert_allclose(ours[2:], theirs, rtol=1e-2, atol=1e-3)
         assert np.abs(ours[2:] - ours[:2]).max() > 0.01  # the two settings do differ
+
+
+def test_a_second_round_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def over_seeds(function: Any, num_seeds: int) -> Program:
+        made.append(function.__name__)
+        return Program(function, num_seeds)
+
+    monkeypatch.setattr(batch, "over_seeds", over_seeds)
+    candidates = CandidateBatch("epl2rl", TINY, 2)
+    rates = [rates_of(preset_candidate(TINY.learner), TINY.learner)] * 2
+    for number in (1, 2):
+        candidates.train(rates, SILENT, f"round {number}", [])
+    assert sorted(made) == ["init", "train_epoch"]
 
 
 def test_the_preset_is_trial_0(found: tuple[Path, Any]) -> None:

@@ -1,14 +1,19 @@
 """Compositional bandits: does what is known of one stimulus help next to a new one?"""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.lax import Precision
 
-from reinstate.analysis.exposures import exposure_scores, familiarity, mean_where
+from reinstate.analysis.exposures import (
+    exposure_scores,
+    familiarity,
+    mean_over_seeds,
+    means_by_count,
+)
 from reinstate.analysis.results import OverSeeds, Scores
 from reinstate.analysis.verdicts import ends_of, over_seeds, without_nan
 from reinstate.evaluation import Record
@@ -20,15 +25,15 @@ def compositional_scores(record: Record) -> Scores:
     """Score reward and regret by exposure, of the better known stimulus and of the one queried.
 
     `by_exposure` counts an episode under the stimulus that was met more often. `by_queried` counts
-    each trial under the stimulus that the memory was asked for: of an exposure,
+    each trial under the stimulus that the memory was queried for: of an exposure,
 
-        regret_t = Σ_{s ≤ t} mean over the trials s on which it was asked for.
+        regret_t = Σ_{s ≤ t} mean over the trials s on which it was queried.
     """
     exposures = np.asarray(record.trace.exposures)  # (seeds, epochs, episodes, steps, 2)
     asked = np.asarray(record.trace.query)  # (seeds, epochs, episodes, steps)
     met = _of_query(exposures, asked)
     regret = np.asarray(record.best_expected_reward) - np.asarray(record.expected_reward)
-    by_trial = _by_exposure(regret, met)  # (seeds, exposures, steps)
+    by_trial = means_by_count(regret, met)  # (seeds, exposures, steps)
     first = np.asarray(record.expected_reward)[..., 0]
     scores: Scores = {
         **exposure_scores(record._replace(exposure=exposures[..., 0, :].max(axis=-1))),
@@ -38,7 +43,7 @@ def compositional_scores(record: Record) -> Scores:
             "regret_by_step_ci95": without_nan(ends_of(by_trial.cumsum(axis=-1))),
         },
         "first_pull": {
-            name: without_nan(over_seeds(_by_exposure(first, met[..., 0], asked[..., 0] == row)))
+            name: without_nan(over_seeds(means_by_count(first, met[..., 0], asked[..., 0] == row)))
             for name, row in (("high", HIGH), ("low", LOW))
         },
         "retrieval": retrieval_of_stimuli(record),
@@ -46,7 +51,7 @@ def compositional_scores(record: Record) -> Scores:
     if known := familiarity(record, met[..., 0]):
         scores["familiarity"] = known
     if "r" in record.report:  # of agents that have such a gate
-        gates = _by_exposure(np.asarray(record.report["r"]), met)
+        gates = means_by_count(np.asarray(record.report["r"]), met)
         scores["r_by_trial"] = without_nan(gates.mean(axis=0).tolist())
         scores["r_by_trial_ci95"] = without_nan(ends_of(gates))
     return scores
@@ -58,22 +63,16 @@ def retrieval_of_stimuli(record: Record) -> OverSeeds | None:
     asked = np.asarray(record.trace.query)
     classes = np.asarray(record.trace.classes)  # (seeds, epochs, episodes, steps, 2)
     known = _of_query(np.asarray(record.trace.exposures), asked) > 0
-    if np.all(retrieved < 0) or not known.any(axis=(1, 2, 3)).all():
+    if np.all(retrieved < 0):
         return None
     then = np.take_along_axis(classes, np.maximum(retrieved, 0)[..., None], axis=2)
-    same = np.any(then == _of_query(classes, asked)[..., None], axis=-1) & (retrieved >= 0)
-    return over_seeds(np.array([s[k].mean() for s, k in zip(same, known, strict=True)]))
+    same = np.any(then == _of_query(classes, asked)[..., None], axis=-1)
+    return mean_over_seeds(same & (retrieved >= 0), known)
 
 
 def _of_query(of_both: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """Pick, of the high and the low stimulus, the one that the memory was asked for."""
+    """Pick, of the high and the low stimulus, the one that the memory was queried for."""
     return np.take_along_axis(of_both, asked[..., None], axis=-1)[..., 0]
-
-
-def _by_exposure(values: np.ndarray, met: np.ndarray, where: Any = True) -> np.ndarray:
-    """Average over epochs and episodes, by exposure: (seeds, exposures, …)."""
-    at = [(met == e) & where for e in range(int(met.max()) + 1)]
-    return np.stack([mean_where(values, here) for here in at], axis=1)
 
 
 HIGHEST = Precision.HIGHEST  # as in a sound memory

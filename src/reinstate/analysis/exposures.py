@@ -36,11 +36,6 @@ def reward_by_epoch(record: Record) -> list[list[float]]:
     return found
 
 
-def reward_per_episode(record: Record) -> np.ndarray:
-    """Return the mean reward per episode of each seed, (seeds,)."""
-    return np.mean(reward_by_epoch(record), axis=1)
-
-
 def by_exposure(record: Record) -> ByExposure:
     """Summarise reward per episode and cumulative expected regret after each step, by exposure.
 
@@ -50,28 +45,28 @@ def by_exposure(record: Record) -> ByExposure:
     regret = np.asarray(record.best_expected_reward) - np.asarray(record.expected_reward)
     reward = np.asarray(record.reward).sum(axis=-1)  # (seeds, epochs, episodes)
     cumulative = regret.cumsum(axis=-1)  # (seeds, epochs, episodes, steps)
-    # Exposures that some seed never met (an urn's rare tail) have no mean over seeds.
-    shared = int(min(e.max() for e in exposure)) + 1
-    by_step = _means(cumulative, exposure, shared)  # (seeds, exposures, steps)
+    by_step = means_by_exposure(cumulative, exposure)  # (seeds, exposures, steps)
+    shared = by_step.shape[1]
     return {
         "exposure": list(range(1, shared + 1)),
         "episodes": [int((exposure == e).sum()) for e in range(shared)],
-        "reward": over_seeds(_means(reward, exposure, shared)),
+        "reward": over_seeds(means_by_exposure(reward, exposure)),
         # Worlds that cannot tell what actions are worth have no regret.
-        "regret": without_nan(over_seeds(_means(cumulative[..., -1], exposure, shared))),
+        "regret": without_nan(over_seeds(means_by_exposure(cumulative[..., -1], exposure))),
         "regret_by_step": without_nan(by_step.mean(axis=0).tolist()),
         "regret_by_step_ci95": without_nan(ends_of(by_step)),
     }
 
 
-def _means(values: np.ndarray, exposure: np.ndarray, count: int) -> np.ndarray:
-    """Average over episodes, for each seed and exposure: (seeds, exposures, …)."""
-    return np.stack(
-        [
-            np.stack([seed_values[seed_exposure == e].mean(axis=0) for e in range(count)])
-            for seed_values, seed_exposure in zip(values, exposure, strict=True)
-        ]
-    )
+def means_by_exposure(values: np.ndarray, exposure: np.ndarray) -> np.ndarray:
+    """Average over episodes, for each seed and exposure: (seeds, exposures, …).
+
+    Exposures that some seed never met (an urn's rare tail) have no mean over seeds: they are left
+    out.
+    """
+    shared = range(int(min(e.max() for e in exposure)) + 1)
+    seeds = zip(values, exposure, strict=True)
+    return np.array([[own[met == e].mean(axis=0) for e in shared] for own, met in seeds])
 
 
 def exposure_scores(record: Record) -> Scores:
@@ -87,11 +82,18 @@ def retrieval_accuracy(record: Record) -> OverSeeds | None:
     """
     retrieved = np.asarray(record.retrieved)[..., 0]  # (seeds, epochs, episodes)
     context, known = np.asarray(record.context_id), np.asarray(record.exposure) > 0
-    if np.all(retrieved < 0) or not known.any(axis=(1, 2)).all():
+    if np.all(retrieved < 0):
         return None
     same = np.take_along_axis(context, np.maximum(retrieved, 0), axis=-1) == context
-    right = same & (retrieved >= 0)
-    return over_seeds(np.array([r[k].mean() for r, k in zip(right, known, strict=True)]))
+    return mean_over_seeds(same & (retrieved >= 0), known)
+
+
+def mean_over_seeds(values: np.ndarray, here: np.ndarray) -> OverSeeds | None:
+    """Average over some of the episodes, for each seed; nothing where a seed has none of them."""
+    seeds = list(zip(values, here, strict=True))
+    if not all(some.any() for _, some in seeds):
+        return None
+    return over_seeds([own[some].mean(dtype=float) for own, some in seeds])
 
 
 FALSE_ALARMS = np.arange(21) / 20
@@ -100,7 +102,7 @@ FALSE_ALARMS = np.arange(21) / 20
 def familiarity(record: Record, met: Any = None) -> FamiliarityScores | None:
     """Score how well signals of the first step tell known contexts from new ones.
 
-    `met` is how often what the memory is asked for was met before, (seeds, epochs, episodes): by
+    `met` is how often what the memory is queried for was met before, (seeds, epochs, episodes): by
     default the exposure of the context. Episodes that find the memory empty are left out. Nothing
     where a seed has no known or no new context, as for an agent without a memory.
     """
@@ -169,15 +171,18 @@ def elimination(record: Record, num_arms: int) -> EliminationScores | None:
     arm = np.asarray(record.trace.good_arm)[..., 0]
     new = np.asarray(record.exposure) == 0
     before = _taken_before(arm, num_arms)  # (seeds, epochs, episodes, arms)
-    met = new.cumsum(axis=-1) - new  # (seeds, epochs, episodes)
+    met = np.where(new, new.cumsum(axis=-1) - 1, -1)  # (seeds, epochs, episodes)
     on_taken = np.take_along_axis(before, pulls, axis=-1)  # (seeds, epochs, episodes, steps)
     found: EliminationScores = {
-        "taken": without_nan(over_seeds(_by_met(on_taken[..., 0], met, new))),
-        "cannot_tell": without_nan(_by_met(before.mean(-1), met, new).mean(axis=0).tolist()),
+        "taken": without_nan(over_seeds(means_by_count(on_taken[..., 0], met))),
+        "cannot_tell": without_nan(means_by_count(before.mean(-1), met).mean(axis=0).tolist()),
     }
     lost = new & (np.asarray(record.reward)[..., 0] == 0)
     if pulls.shape[-1] > 1 and lost.any():
-        found["taken_next"] = without_nan(over_seeds(_by_met(on_taken[..., 1], met, lost)))
+        second = on_taken[..., 1]
+        found["taken_next"] = without_nan(
+            over_seeds(means_by_count(second, np.where(lost, met, -1)))
+        )
     return found | _on_the_arm_recalled(record, pulls[..., 0], arm, new)
 
 
@@ -186,13 +191,9 @@ def _on_the_arm_recalled(
 ) -> EliminationScores:
     """Score how often a new context gets the good arm of the context whose state came back."""
     retrieved = np.asarray(record.retrieved)[..., 0]
-    here = new & (retrieved >= 0)
-    if not here.any(axis=(1, 2)).all():
-        return {}
     recalled = np.take_along_axis(arm, np.maximum(retrieved, 0), axis=-1)
-    return {
-        "recalled": over_seeds([s[h].mean() for s, h in zip(pull == recalled, here, strict=True)])
-    }
+    share = mean_over_seeds(pull == recalled, new & (retrieved >= 0))
+    return {"recalled": share} if share else {}
 
 
 def _taken_before(arm: np.ndarray, num_arms: int) -> np.ndarray:
@@ -202,13 +203,10 @@ def _taken_before(arm: np.ndarray, num_arms: int) -> np.ndarray:
     return np.concatenate([np.zeros_like(until[:, :, :1]), until[:, :, :-1]], axis=2)
 
 
-def _by_met(values: np.ndarray, met: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Average over new contexts, by how many were met before: (seeds, m); NaN where none is."""
-    counts = [new & (met == m) for m in range(int(met[new].max()) + 1)]
-    return np.stack([mean_where(values, here) for here in counts], axis=1)
-
-
-def mean_where(values: np.ndarray, here: np.ndarray) -> np.ndarray:
-    """Average over epochs and episodes, for each seed; NaN where there is none."""
-    count, total = here.sum(axis=(1, 2)), np.where(here, values, 0.0).sum(axis=(1, 2))
-    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+def means_by_count(values: np.ndarray, counts: np.ndarray, where: Any = True) -> np.ndarray:
+    """Average over epochs and episodes, by a count from 0: (seeds, counts, …); NaN for none."""
+    means = []
+    for here in ((counts == n) & where for n in range(int(counts.max()) + 1)):
+        num, total = here.sum(axis=(1, 2)), np.where(here, values, 0.0).sum(axis=(1, 2))
+        means.append(np.divide(total, num, out=np.full(num.shape, np.nan), where=num > 0))
+    return np.stack(means, axis=1)

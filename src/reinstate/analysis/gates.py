@@ -8,6 +8,7 @@ import numpy as np
 from jax import Array
 
 from reinstate.agent import Agent
+from reinstate.analysis.exposures import mean_over_seeds
 from reinstate.analysis.memory_map import EXPOSURES
 from reinstate.analysis.verdicts import ends_of, over_seeds
 from reinstate.cell import LSTMState
@@ -52,12 +53,8 @@ def _by_choice(record: Record, cued: np.ndarray) -> dict[str, Any]:
     right = np.asarray(record.action)[:, :, cued, 0] == worth.argmax(axis=-1)
     counts = worth[..., 0] != worth[..., 1]  # else there is no wrong choice
     choices = {"correct": counts & right, "wrong": counts & ~right}
-    if not all(here.any(axis=(1, 2)).all() for here in choices.values()):
-        return {}
-    return {
-        name: over_seeds([g[h].mean(dtype=float) for g, h in zip(gate, here, strict=True)])
-        for name, here in choices.items()
-    }
+    found = {name: mean_over_seeds(gate, here) for name, here in choices.items()}
+    return found if all(found.values()) else {}
 
 
 class UnitGates(NamedTuple):

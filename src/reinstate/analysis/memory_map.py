@@ -17,6 +17,7 @@ import numpy as np
 from jax import Array
 
 from reinstate.agent import LARGEST_STORED, Agent
+from reinstate.analysis.exposures import means_by_exposure
 from reinstate.analysis.results import StoredScores
 from reinstate.analysis.verdicts import over_seeds
 from reinstate.cell import LSTMState
@@ -209,10 +210,5 @@ def evaluate_watched(
 
 def stored_scores(record: Record, shares: Any) -> StoredScores:
     """Average shares over episodes, by the exposure of the episode that stored the state."""
-    exposure, shares = np.asarray(record.exposure), np.asarray(shares, dtype=float)
-    shared = int(min(e.max() for e in exposure)) + 1  # exposures that every seed has met
-    means = [
-        [seed_shares[seed_exposure == e].mean(axis=0) for e in range(shared)]
-        for seed_shares, seed_exposure in zip(shares, exposure, strict=True)
-    ]
-    return {"beyond": list(BEYOND), "by_exposure": over_seeds(np.array(means))}
+    means = means_by_exposure(np.asarray(shares, dtype=float), np.asarray(record.exposure))
+    return {"beyond": list(BEYOND), "by_exposure": over_seeds(means)}

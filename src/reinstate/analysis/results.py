@@ -150,8 +150,8 @@ class Scores(TypedDict, total=False):
     milestones: list[dict[str, Any]]  # parts of Scores, each with its epoch
     uncued: OverSeeds  # reward per episode, by block of the two-step task
     cued: OverSeeds
-    by_queried: dict[str, Any]  # as by_exposure, of the stimulus that the memory was asked for
-    first_pull: dict[str, OverSeeds]  # expected reward of the first pull, by stimulus asked for
+    by_queried: dict[str, Any]  # as by_exposure, of the stimulus that the memory was queried for
+    first_pull: dict[str, OverSeeds]  # expected reward of the first pull, by queried stimulus
     r_by_trial: Numbers  # (exposures, trials)
     r_by_trial_ci95: Numbers
     maze: MazeScores
@@ -237,13 +237,10 @@ class SummaryPart(TypedDict):
     alarms: list[str]
 
 
-class Summary(TypedDict):
+class Summary(Provenance):
     """Rewards and claims of several experiments: what `reinstate reproduce all` leaves."""
 
     command: str
-    version: str
-    commit: str | None
-    jax: str
     totals: dict[str, float]  # "claims" and verdicts count the paper's own, not "ours"
     experiments: dict[str, SummaryPart]
 

@@ -20,7 +20,7 @@ difference", nor does a difference too small to matter support "more".
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,28 +135,28 @@ class Evidence(NamedTuple):
 
 
 def judge_mean(per_seed: Any, region: Region) -> Evidence:
-    """Judge the mean over seeds by Student's t; differences between agents come seed by seed."""
+    """Test the mean over seeds by Student's t; differences between agents come seed by seed."""
     values = np.asarray(per_seed, dtype=float)
     if values.ndim != 1:
         raise ValueError(f"a claim is about one number per seed, not about {list(values.shape)}")
     ends = student(values)
     if ends is None or not np.isfinite(values).all():  # what a seed lacks decides nothing
         return Evidence(float(values.mean()), None, 1.0, 1.0, len(values))
-    above_low, below_low = _against(values, region.low)
-    above_high, below_high = _against(values, region.high)
-    return Evidence(
-        value=float(values.mean()),
-        ci95=ends.tolist(),
-        p_for=max(above_low, below_high),
-        p_against=min(below_low, above_high),
-        seeds=len(values),
-    )
+    p = _weighed(region, lambda end: _against(values, end))
+    return Evidence(float(values.mean()), ends.tolist(), *p, len(values))
+
+
+def _weighed(
+    region: Region, against: Callable[[float], tuple[float, float]]
+) -> tuple[float, float]:
+    """Return p_for and p_against, of a test of each end of the region in both directions."""
+    above_low, below_low = (0.0, 1.0) if math.isinf(region.low) else against(region.low)
+    above_high, below_high = (1.0, 0.0) if math.isinf(region.high) else against(region.high)
+    return max(above_low, below_high), min(below_low, above_high)
 
 
 def _against(values: Any, end: float) -> tuple[float, float]:
     """Return p of two tests: that the mean is not above `end`, and that it is not below."""
-    if math.isinf(end):
-        return (0.0, 1.0) if end < 0 else (1.0, 0.0)
     n, apart = len(values), float(values.mean()) - end
     error = float(values.std(ddof=1)) / math.sqrt(n)
     if error > 1e-12 * max(abs(end), 1.0):
@@ -171,22 +171,17 @@ def _against(values: Any, end: float) -> tuple[float, float]:
 
 
 def judge_rate(hits: Sequence[bool], region: Region) -> Evidence:
-    """Judge the share of seeds that hit, by the exact binomial test."""
+    """Test the share of seeds that hit, by the exact binomial test."""
     k, n = sum(map(bool, hits)), len(hits)
 
     def against(end: float) -> tuple[float, float]:
-        if math.isinf(end):
-            return (0.0, 1.0) if end < 0 else (1.0, 0.0)
         return float(scipy.stats.binom.sf(k - 1, n, end)), float(scipy.stats.binom.cdf(k, n, end))
 
-    above_low, below_low = against(region.low)
-    above_high, below_high = against(region.high)
-    p_for, p_against = max(above_low, below_high), min(below_low, above_high)
-    return Evidence(k / n, exact_rate(k, n), p_for, p_against, n)
+    return Evidence(k / n, exact_rate(k, n), *_weighed(region, against), n)
 
 
 def judge_all(parts: Sequence[Evidence]) -> Evidence:
-    """Judge whether every one of several quantities lies in its region; show the weakest.
+    """Test whether every one of several quantities lies in its region; show the weakest.
 
     All of them have to be shown for it, at no cost; to refute one of k costs a factor k.
     """
@@ -241,7 +236,7 @@ def count_verdicts(rows: Sequence[CheckRow]) -> dict[str, int]:
 def in_words(counts: Mapping[str, float]) -> str:
     """Say how the paper's claims fared: `38 of 42 claims of the paper supported, 3 …`."""
     if not counts["claims"]:
-        return "no claim of the paper judged"
+        return "no claim of the paper tested"
     supported, *others = ((counts[each], each) for each in VERDICTS)
     rest = "".join(f", {number} {each}" for number, each in others if number)
     return f"{supported[0]} of {counts['claims']} claims of the paper supported{rest}"

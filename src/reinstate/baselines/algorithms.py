@@ -100,7 +100,7 @@ class BanditAlgorithm(Player):
     def __call__(self, inputs: Inputs, recalled: Array, state: Counts) -> tuple[Counts, Decision]:
         first, reward = inputs.last_action < 0, inputs.last_reward
         successes, failures, origin = jnp.split(recalled, [self.num_arms, 2 * self.num_arms])
-        # The nearest memory may be of another context: only the own one counts.
+        # The nearest memory may be of another context: only its own counts.
         known = first & self.carries & jnp.all(origin == inputs.context)
         pulled = jax.nn.one_hot(inputs.last_action, self.num_arms)
         state = Counts(

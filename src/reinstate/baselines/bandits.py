@@ -40,6 +40,7 @@ class Simulated:
 
     mean: float
     half_width: float
+    by_exposure: Any = None  # (exposures,) means, where they were asked
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def own_memory(
     p_bad: float = 0.1,
     exposures: int = 10,
 ) -> Array:
-    """Solve exactly for reward per pull at exposures 1, 2, ... with memory of the own context.
+    """Solve exactly for reward per pull at exposures 1, 2, ... with memory of the current context.
 
     The posterior at the end of an exposure is the prior of the next, and every pull is greedy. As
     greedy is optimal for every number of pulls, this maximises both each exposure's reward, given
@@ -288,7 +289,7 @@ def exposures_of(task: RecurringWorld) -> float:
 
 
 def bandit_optimum(task: BarcodeBandits) -> dict[str, Any]:
-    """Return what is best without memory, with memory of the own context, and of all contexts.
+    """Return what is best without memory, with memory of the current context, and of all contexts.
 
     Exact: chance, without_memory, own_memory. with_memory is own_memory, hence exact, if contexts'
     arms are independent, and a bound (`elimination_bound`) if they share out the arms; then

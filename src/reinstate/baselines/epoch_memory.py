@@ -5,7 +5,6 @@ for the others. In compositional bandits, what is known of linked stimuli is poo
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from typing import Any
@@ -29,13 +28,6 @@ from reinstate.errors import TooLarge, UserError
 from reinstate.tasks.compositional import CompositionalBandits
 
 
-@dataclass(frozen=True)
-class Elimination(Simulated):
-    """Reward per pull, also at each exposure."""
-
-    by_exposure: Array  # (exposures,)
-
-
 @lru_cache(maxsize=8)  # recorded results of one task are read many times
 def elimination(
     num_arms: int = 10,
@@ -45,7 +37,7 @@ def elimination(
     exposures: int = 10,
     epochs: int = 400,
     seed: int = 0,
-) -> Elimination:
+) -> Simulated:
     """Simulate an observer of a permutation of contexts to arms who remembers the whole epoch.
 
     Not an exact value: `epochs` epochs, each a shuffled bag of num_arms contexts with `exposures`
@@ -86,7 +78,7 @@ def elimination(
         likelihood[context, lanes] = own
         exposure[context, lanes] += 1
     (mean,), (half_width,) = interval(reward.mean(axis=1, keepdims=True))
-    return Elimination(float(mean), float(half_width), reward.mean(axis=0))
+    return Simulated(float(mean), float(half_width), reward.mean(axis=0))
 
 
 def elimination_bound(

@@ -41,9 +41,8 @@ It recalls no episode and uses no cue, so an agent without episodic memory may b
 incremental observer; compare such an agent to `counting_cued`.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,33 +54,24 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     mean: float
     stderr: float
 
 
-@dataclass(frozen=True)
-class IdealObservers:
-    """Reward per episode: exact, except for the two estimates with their standard errors."""
-
-    uncued: float  # every observer's: without a cue there is nothing to recall
-    episodic_cued: float
-    incremental_cued: Estimate
-    counting_cued: Estimate
-
-
 @lru_cache(maxsize=8)  # recorded results of one task are read many times
-def ideal_observers(task: EpisodicTwoStep, epochs: int = 50_000, seed: int = 0) -> IdealObservers:
-    """Score all observers of one task; `epochs` and `seed` are those of the simulated estimates."""
+def ideal_observers(task: EpisodicTwoStep) -> dict[str, float]:
+    """Return all observers' reward per episode: exact, but for those that ignore the cue."""
     require_positive(cued=task.cued)
     g = good_state_probability(task)
-    return IdealObservers(
-        uncued=float(np.mean(pay(task, g))),
-        episodic_cued=episodic_cued(task, g),
-        incremental_cued=incremental_cued(task, g, epochs=epochs, seed=seed),
-        counting_cued=incremental_cued(task, g, counting=True, epochs=epochs, seed=seed),
-    )
+    plain, counting = incremental_cued(task, g), incremental_cued(task, g, counting=True)
+    return {
+        "uncued": float(np.mean(pay(task, g))),  # of all: without a cue nothing is to be recalled
+        "episodic_cued": episodic_cued(task, g),
+        "incremental_cued": plain.mean,
+        "counting_cued": counting.mean,
+        "simulation_half_width": 1.96 * max(plain.stderr, counting.stderr),
+    }
 
 
 def pay(task: EpisodicTwoStep, good: Floats) -> Floats:
@@ -240,18 +230,10 @@ def two_step_optimum(task: EpisodicTwoStep) -> dict[str, Any]:
         return {"uncued": best, "with_memory": best, "without_memory": best, "chance": chance}
     found = ideal_observers(task)
     share = task.cued / task.episodes_per_epoch
-    stderr = max(found.incremental_cued.stderr, found.counting_cued.stderr)
-
-    def over_epoch(cued: float) -> float:
-        return (1 - share) * found.uncued + share * cued
-
+    uncued = (1 - share) * found["uncued"]
     return {
-        "uncued": found.uncued,
-        "episodic_cued": found.episodic_cued,
-        "incremental_cued": found.incremental_cued.mean,
-        "counting_cued": found.counting_cued.mean,
-        "simulation_half_width": 1.96 * stderr,
-        "with_memory": over_epoch(found.episodic_cued),
-        "without_memory": over_epoch(found.counting_cued.mean),
+        **found,
+        "with_memory": uncued + share * found["episodic_cued"],
+        "without_memory": uncued + share * found["counting_cued"],
         "chance": chance,
     }

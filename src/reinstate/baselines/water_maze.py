@@ -18,7 +18,6 @@ The best path need not be the quickest sweep (a central goal is worth more than 
 maximum is taken over (set of visited cells, position, moves left); `best_search` says at what cost.
 """
 
-import math
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -220,8 +219,13 @@ def _neighbours(height: int, width: int) -> list[list[int]]:
 
 
 @lru_cache(maxsize=1)  # the three searches of one maze share it
-def _visited_sets(height: int, width: int, steps: int) -> list[Cells]:
-    """List connected sets of 1, 2, ... cells that leave a cell and a move; refuse a large maze."""
+def _visited_sets(
+    height: int, width: int, steps: int, most: float = MAX_TABLE_ENTRIES
+) -> list[Cells]:
+    """List connected sets of 1, 2, ... cells that leave a cell and a move; refuse a large maze.
+
+    That is one whose table in `best_search` has more than `most` entries.
+    """
     cells = _count_cells(height, width, steps)
     refusal = TooLarge(
         f"a {height}x{width} water maze with {steps} steps is too large to solve exactly: lower"
@@ -236,26 +240,10 @@ def _visited_sets(height: int, width: int, steps: int) -> list[Cells]:
         w = levels[-1]
         grown = [w[(w & q == 0) & (w & a != 0)] | q for q, a in zip(bit, around, strict=True)]
         levels.append(np.unique(np.concatenate(grown)))
-        counts = [float(len(sets)) for sets in levels]
-        table_bytes, entries = _table_size(counts, cells, steps)
-        if table_bytes > MAX_TABLE_BYTES or entries > MAX_TABLE_ENTRIES:
+        entries = np.array([cells * len(sets) * (steps - k + 1.0) for k, sets in enumerate(levels)])
+        if 8 * np.convolve(entries, [1, 1]).max() > MAX_TABLE_BYTES or entries.sum() > most:
             raise refusal
     return levels
-
-
-def search_entries(height: int, width: int, steps: int) -> float:
-    """Count the entries of the table in `best_search`; infinite where it refuses the maze."""
-    try:
-        counts = [float(len(sets)) for sets in _visited_sets(height, width, steps)]
-    except TooLarge:
-        return math.inf
-    return _table_size(counts, height * width, steps)[1]
-
-
-def _table_size(counts: list[float], cells: int, steps: int) -> tuple[float, float]:
-    """Return (bytes at the largest level, entries of all levels) of the table in `best_search`."""
-    level = np.array([cells * n * (steps - k + 1) for k, n in enumerate(counts)])
-    return 8 * float(np.convolve(level, [1, 1]).max()), float(level.sum())
 
 
 @lru_cache(maxsize=8)  # recorded results of one task are read many times
@@ -296,8 +284,11 @@ def distinct_goals(
     if sets < 2:
         raise UserError(f"sets must be at least 2 for an interval, got {sets}")
     known = known_goal_table(height, width, steps)
-    small = search_entries(height, width, steps) <= MAX_SEARCH_ENTRIES
-    solve = best_search if small else search_upper_bound
+    try:
+        _visited_sets(height, width, steps, MAX_SEARCH_ENTRIES)
+        solve = best_search
+    except TooLarge:
+        solve = search_upper_bound
     rng, first, variance = np.random.default_rng(seed), 0.0, 0.0
     for m in range(contexts):
         lost = []  # to the search
@@ -316,7 +307,7 @@ def maze_optimum(task: WaterMaze) -> dict[str, Any]:
     """Return the optimum, or upper bounds under the same names where the maze is too large.
 
     Exact, unless the maze is too large: chance (the random walk), without_memory, goal_known.
-    mean_over_exposures is for memory of the own context alone; it is exact if goal_always_found,
+    mean_over_exposures is for memory of the current context alone; exact if goal_always_found,
     and a bound if not. with_memory is the same if goals are independent. If they are distinct, it
     is the bound of `distinct_goals`, known to with_memory_half_width, and attained where searches
     always find the goal, as in the paper's maze; under the urn it is then left out.

@@ -8,7 +8,7 @@ from reinstate.choices.documents import ChoiceFit, Recovery, Row, WeightRow
 from reinstate.choices.fits import fit_choices
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import NAMES, Design, Floats, join_choices, simulate
-from reinstate.choices.reading import MOST_ROWS
+from reinstate.choices.tables import MOST_ROWS
 from reinstate.errors import UserError, require_positive
 
 # At which simulated agents learn values: where rates are fitted, one that is not at an end.

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from reinstate.errors import Stopped, UserError, nearest, one_line, out_of_memory
 
-GROUPS = {  # verbs; each is a class in the module of its name, imported when it is asked for
+GROUPS = {  # verbs; each is a class in the module of its name, imported when it is needed
     "the paper": {
         "reproduce": "train an experiment's agents, evaluate them, draw figures",
         "report": "make one HTML page of results and runs",

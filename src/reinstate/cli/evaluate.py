@@ -6,14 +6,13 @@ from typing import Annotated
 
 from reinstate.analysis.results import Scores
 from reinstate.choices.model import from_record
-from reinstate.choices.reading import PARQUET
 from reinstate.cli.shared import Computing, NewFile, RunFolder, shown
 from reinstate.cli.tables import print_agents, say, say_next
 from reinstate.errors import UserError
 from reinstate.files import require_new, write_document
 from reinstate.runs import size
 from reinstate.runs.card import save_scores
-from reinstate.runs.choice_fits import label_of, write_choices
+from reinstate.runs.choice_fits import write_choices
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import find_run, is_shipped, open_run, write_record
@@ -58,7 +57,8 @@ class Evaluate(Computing):
         for name in ("out", "record", "choices"):
             if path := getattr(self, name):
                 require_new(path, f"--{name}")
-        self._check_choices(settings)
+        if self.choices and not isinstance(settings.task, EpisodicTwoStep):
+            raise UserError(f"--choices is for the two-step task: {self.run} plays another")
         self.start()
         size.require_room(settings, agent, trained=False, evaluated=True)
         evaluator = Evaluator(experiment, agent, settings)
@@ -91,14 +91,6 @@ class Evaluate(Computing):
         if not self._is_own(own):
             say(f"{run.evaluation_path} is kept: it is about the run's own settings")
         say_next(["reinstate", "report", self.run], "make a page of it")
-
-    def _check_choices(self, settings: Settings) -> None:
-        if not self.choices:
-            return
-        if not isinstance(settings.task, EpisodicTwoStep):
-            raise UserError(f"--choices is for the two-step task: {self.run} plays another")
-        if self.choices.suffix in (".gz", *PARQUET):
-            raise UserError(f"--choices writes CSV: name it {label_of(self.choices)}.csv")
 
     def _changed(self, own: Settings) -> Settings:
         asked = {name: getattr(self, name) for name in ("epochs", "seed")}

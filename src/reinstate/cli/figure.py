@@ -50,20 +50,18 @@ class Figure(Computing):
     """A run folder, as `reinstate train` leaves it, or shipped weights such as
     barcode-bandits/epl2rl, for memory-map and gates; its agent needs a memory."""
     results: Annotated[tuple[Path, ...], shown("DIR …")] = (Path("results"),)
-    """Folders with EXPERIMENT/results.json, as `reinstate reproduce all` leaves it; or of one
-    experiment, where no other is needed. Agents of one experiment are drawn together."""
+    """Folders with EXPERIMENT/results.json, as `reinstate reproduce all` leaves it. Where one
+    experiment is enough, its own folder will do. Agents of one experiment are drawn together."""
     width: Annotated[Literal["column", "page"] | None, shown("column|page", "the paper's")] = None
     """3.25 or 6.75 inches, of a figure of the paper."""
-    preset: Annotated[str | None, shown("NAME", "any")] = None
-    """Refuse results of another preset; those in DIR/NAME are found too."""
     seed: Annotated[int | None, shown("INT", "the run's first")] = None
     """Which of the run's seeds."""
     epochs: int = 10
     """Epochs that the run plays; each has its own contexts."""
     out: Annotated[Path | None, shown("FILE", "WHAT.pdf")] = None
-    """The file to write: .pdf, .svg or .png; of a memory map also .json, which `reinstate report`
-    shows on its page if it is memory-map.json beside results.json. A figure of this command that is
-    there is replaced, anything else is not."""
+    """The file to write: .pdf, .svg or .png; of a memory map also .json. The report shows that one
+    if it is memory-map.json in the folder of results.json. A figure of this command that is there
+    is replaced, anything else is not."""
 
     def __post_init__(self) -> None:
         require_positive(epochs=self.epochs)
@@ -147,7 +145,8 @@ class Figure(Computing):
 
     def _read(self, experiment: str) -> "Results":
         """Read the results of an experiment, wherever they are within the folders named."""
-        found = [place for folder in self.results if (place := self._place(folder, experiment))]
+        places = [each for folder in self.results for each in (folder / experiment, folder)]
+        found = [each for each in places if (each / "results.json").is_file()]
         if not found:
             named = ", ".join(map(str, self.results))
             raise UserError(
@@ -160,17 +159,7 @@ class Figure(Computing):
                 f"{found[0]} holds results of {results['experiment']}, and figure {self.what}"
                 f" shows {experiment}: name another folder by --results"
             )
-        if self.preset not in (None, results["preset"]):
-            raise UserError(
-                f"{found[0]} holds results of the preset {results['preset']}, not {self.preset}"
-            )
         return results
-
-    def _place(self, folder: Path, experiment: str) -> Path | None:
-        folders = [folder / experiment, folder]
-        if self.preset:
-            folders.insert(0, folder / self.preset / experiment)
-        return next((each for each in folders if (each / "results.json").is_file()), None)
 
     def show(self, result: dict[str, Any]) -> None:
         for exposure, readable in result.get("readable", {}).items():

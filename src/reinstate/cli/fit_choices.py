@@ -11,10 +11,9 @@ from reinstate.choices.comparison import require_arviz
 from reinstate.choices.documents import recovery_summary, summary
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import Design
-from reinstate.choices.reading import PARQUET
 from reinstate.cli.shared import Flag, NewFile, Verb, shown
 from reinstate.cli.tables import say, say_next
-from reinstate.errors import UserError, nearest, require_positive
+from reinstate.errors import UserError, nearest, require_positive, require_seed
 from reinstate.files import require_empty, require_new
 from reinstate.runs.choice_fits import (
     fit_beside,
@@ -28,8 +27,9 @@ from reinstate.runs.choice_fits import (
 )
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
-from reinstate.settings import require_seed
+from reinstate.settings import read_pairs
 
+READ_BY = ("columns", "common")  # options that are pairs
 Model = Literal["one-back", "learned", "hierarchical"]
 WORK = {
     "one-back": "fitting",
@@ -91,8 +91,8 @@ class FitChoices(Verb):
     model: Model = "one-back"
     """Hierarchical: people's weights share a group; it needs NumPyro (the extra reinstate[fit])."""
     compare: Flag = False
-    """Fit rival models too: learned values, one-back, and no strategy; or hierarchical ones without
-    each strategy (minutes; it needs ArviZ, the extra reinstate[arviz])."""
+    """Fit rival models too (hierarchical ones take minutes and the extra reinstate[arviz]). They
+    are learned values, one-back and no strategy; or hierarchical ones without each strategy."""
     beside: Annotated[tuple[Path, ...], shown("FILE …", "none")] = ()
     """Show other choices too: tables, such as `reinstate evaluate --choices` writes, or folders of
     earlier fits. Tables are read like FILE, or else by our names."""
@@ -109,29 +109,23 @@ class FitChoices(Verb):
 
     def do(self, command: str) -> Any:
         require_positive(prior_sd=self.prior_sd)
-        require_seed(self.seed)
+        require_seed(seed=self.seed)
         if self.example:
-            return self._write_example(self.example)
-        how: Any = {"columns": pairs("--columns", self.columns)}
-        how |= {"common": pairs("--common", self.common), "signed_rewards": self.signed_rewards}
-        how |= {"skip_bad": self.skip_bad}
+            require_new(self.example, "--example")
+            write_example(self.example, self.seed)
+            return {"example": str(self.example)}
+        how: Any = {name: read_pairs(f"--{name}", getattr(self, name)) for name in READ_BY}
+        how |= {"signed_rewards": self.signed_rewards, "skip_bad": self.skip_bad}
         if self.recover:
             return self._recover(self.recover, how)
         if self.file is None:
             raise UserError("fit-choices needs FILE first (see reinstate fit-choices --help)")
         return self._fit(self.file, how | {"prior_sd": self.prior_sd, "seed": self.seed})
 
-    def _write_example(self, path: Path) -> Any:
-        if path.suffix in PARQUET:
-            raise UserError(f"the example is a CSV file: name it {path.stem}.csv")
-        require_new(path, "--example")
-        write_example(path, self.seed)
-        return {"example": str(path)}
-
     def _recover(self, out: Path, how: Any) -> Any:
         require_empty(out, "choose another --recover")
         design = read_design(self.file, **how) if self.file else Design()
-        for name, number in pairs("--design", self.design).items():
+        for name, number in read_pairs("--design", self.design).items():
             if name not in Design._fields:
                 raise UserError(nearest("part of a design", name, Design._fields))
             try:
@@ -189,15 +183,3 @@ class FitChoices(Verb):
             say(f"posterior draws are in {self.draws}")
         again = ["reinstate", "fit-choices", result["out"], "--recover", "recovery"]
         say_next(again, "see how well as many choices tell weights")
-
-
-def pairs(flag: str, words: tuple[str, ...]) -> dict[str, str]:
-    """Read NAME=VALUE words."""
-    found: dict[str, str] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not (name and equals and value):
-            raise UserError(f"{flag} takes pairs such as a=b, not {word!r}")
-        if found.setdefault(name, value) != value:
-            raise UserError(f"{flag} gives {name} twice: {found[name]} and {value}")
-    return found

@@ -4,13 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from tyro.conf import Positional
-
 from reinstate.cli.parsing import Verb
 from reinstate.cli.shared import shown
 from reinstate.cli.tables import say
-from reinstate.errors import UserError
-from reinstate.figures.page.play import GAMES, write_play
+from reinstate.figures.page.play import write_play
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,17 +21,10 @@ class Play(Verb):
       reinstate play --out games.html
     """
 
-    game: Annotated[str | None, Positional, shown("EXPERIMENT", "")] = None
-    """One of them, to be sure that it is there."""
     out: Annotated[Path, shown("FILE")] = Path("play.html")
     """The file to write. A page of this command that is there is replaced, anything else is not."""
 
     def do(self, command: str) -> Any:
-        if self.game not in (None, *GAMES):
-            raise UserError(
-                f"play has {' and '.join(GAMES)}, not {self.game}: reinstate watch {self.game} RUN"
-                " shows any experiment"
-            )
         return {"page": str(self.out), "bytes": write_play(self.out)}
 
     def show(self, result: Any) -> None:

@@ -10,7 +10,8 @@ from reinstate.cli.parsing import Verb
 from reinstate.cli.shared import shown
 from reinstate.cli.tables import print_table, say
 from reinstate.errors import UserError
-from reinstate.figures.page import results_in, write_page
+from reinstate.figures.page import write_page
+from reinstate.figures.page.documents import results_in
 from reinstate.runs.conclusions import compare
 
 

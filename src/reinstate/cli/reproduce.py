@@ -44,21 +44,16 @@ class Reproduce(Training[W]):
     def do(self, command: str) -> Results:
         from reinstate.figures.page import require_page, write_page
         from reinstate.files import locked
-        from reinstate.runs import size
         from reinstate.runs.progress import Reporter
-        from reinstate.runs.reproduce import own_settings, reproduce
+        from reinstate.runs.reproduce import reproduce
 
         _require_names("--agents", self.agents)
         self.start(self.devices)
-        learner = self.settings.learner
         tuned: dict[str, Any] = {}
         if self.rates:
             from reinstate.runs.search import best_rates
 
-            tuned = best_rates(self.rates, self.agents, learner)
-        for agent in self.agents:
-            own = own_settings(self.experiment, agent, self.settings, tuned)
-            size.require_room(own, agent, evaluated=True)
+            tuned = best_rates(self.rates, self.agents, self.settings.learner)
         require_page(self._page)
         what = (self.experiment, self.preset, self.agents, self.settings, self.out, Reporter())
         how: Any = {"resume": self.resume, "tuned": tuned, **self.how}

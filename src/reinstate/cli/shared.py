@@ -13,13 +13,14 @@ from reinstate.cli.parsing import Flag, Verb, Worded, explained, peek
 from reinstate.devices import Spread
 from reinstate.errors import UserError
 from reinstate.learner import A2C
+from reinstate.memory import MEMORIES
 from reinstate.runs.experiment import (
     EXPERIMENTS,
     Experiment,
     experiment_names,
     find_experiment,
 )
-from reinstate.settings import MEMORY_KIND, Settings, changed, memory_name, read_set
+from reinstate.settings import MEMORY_KIND, Settings, changed, read_set
 from reinstate.tasks.base import World
 
 W = TypeVar("W", bound=World)
@@ -109,7 +110,8 @@ class OnExperiment(OnTask, Computing, Generic[W]):
         """Return what --set changes, as NAME=DEFAULT, and what it means."""
         kind = [word for word in arguments if word.startswith(f"{MEMORY_KIND}=")]
         settings = changed(self.settings, dict(word.split("=", 1) for word in kind))
-        rows = {f"{MEMORY_KIND}={memory_name(settings)}": "Kind of memory: `reinstate list`."}
+        name = MEMORIES.name_of(type(settings.memory))
+        rows = {f"{MEMORY_KIND}={name}": "Kind of memory: `reinstate list`."}
         for name in ("memory", "network", "evaluation"):
             rows |= _described_settings(f"{name}.", getattr(settings, name))
         return rows

@@ -13,11 +13,10 @@ from reinstate.cli.shared import shown
 from reinstate.cli.tables import PER_EPISODE, print_table, say
 from reinstate.errors import UserError
 from reinstate.figures.page import require_page, write_page
-from reinstate.runs.engines import Engine
+from reinstate.runs.engines import Engine, Job
 from reinstate.runs.experiment import find_experiment
-from reinstate.runs.jobs import Asked, Job, plan, read_file
 from reinstate.runs.progress import Reporter
-from reinstate.runs.sweep import Swept, sweep
+from reinstate.runs.sweep import Asked, Swept, plan, read_file, sweep
 from reinstate.settings import read_set
 
 SHOWN = 40  # rows of the table

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import numpy as np
 from tyro.conf import arg
 
-from reinstate import devices
 from reinstate.cli.parsing import peek
 from reinstate.cli.shared import Training, W, shown
 from reinstate.cli.tables import say, say_next
@@ -55,7 +54,8 @@ class Train(Training[W]):
 
     def do(self, command: str) -> Any:
         self.start(self.devices)
-        with joined(self.distributed, self._about) as ranks:
+        options = repr(replace(self, distributed=None))
+        with joined(self.distributed, f"{provenance()} {options}") as ranks:
             size.require_room(self.settings, self.agent)
             how = {**self.how, "ranks": ranks}
             if ranks.first:
@@ -77,11 +77,6 @@ class Train(Training[W]):
             what = (self.experiment, self.agent, self.settings, self.out, self.resume)
             run = start_run(*what, self.spread, **origin)
             return train(self.agent, self.settings, run, Reporter(), **how)
-
-    def _about(self) -> dict[str, Any]:
-        """Tell what must be the same in all processes."""
-        options = repr(replace(self, distributed=None))
-        return {**provenance(), "devices": devices.describe(), "options": options}
 
     def show(self, result: Any) -> None:
         reward = f"{np.mean(result['last']['reward']):{self.experiment.number}}"

@@ -18,7 +18,7 @@ from reinstate.runs import size
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import find_experiment
 from reinstate.runs.progress import Reporter
-from reinstate.runs.run import Opened, Run, find_run, open_run
+from reinstate.runs.run import Run, find_run, open_run
 from reinstate.settings import Settings
 from reinstate.tasks.water_maze import WaterMaze
 
@@ -62,7 +62,8 @@ class Watch:
         find_experiment(self.experiment)
 
     def do(self, command: str) -> list[Any]:
-        run, (experiment, agent, settings) = self._run, self._opened
+        run = self._run
+        experiment, agent, settings = open_run(run.path)
         world, seeds = settings.task.for_evaluation(), [*settings.seed_range]
         seed = seeds[0] if self.seed is None else self.seed
         if experiment.name != self.experiment:
@@ -91,7 +92,7 @@ class Watch:
         return watching.exposures_of(world, record, self._exposures, place, self.context)
 
     def show(self, result: list[Any]) -> None:
-        world: Any = self._opened.settings.task
+        world: Any = open_run(self._run.path).settings.task
         said = f"reward {', then '.join(f'{each.reward:g}' for each in result)}"
         if self.svg:
             walks = [watching.walk(each) for each in result]
@@ -111,15 +112,6 @@ class Watch:
     @property
     def _run(self) -> Run:
         return find_run(self.run or f"{self.experiment}/{SHIPPED_AGENT}")
-
-    @property
-    def _opened(self) -> Opened:
-        if self.run is None and not self._run.exists:
-            raise UserError(
-                f"no weights of {self.experiment} come with the package: name a run,"
-                f" as in reinstate watch {self.experiment} RUN"
-            )
-        return open_run(self._run.path)
 
     @property
     def _exposures(self) -> list[int]:

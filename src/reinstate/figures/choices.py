@@ -9,16 +9,7 @@ from reinstate.analysis.results import Results
 from reinstate.choices import model
 from reinstate.choices.documents import ORDER, PANELS, ChoiceFit, Recovery, interval_and_p
 from reinstate.choices.stay import COMPANION
-from reinstate.figures.chart import (
-    Chart,
-    Line,
-    Series,
-    at,
-    curve,
-    points,
-    sharing_y,
-    with_series,
-)
+from reinstate.figures.chart import Chart, Line, Series, at, curve, points, sharing_y, with_series
 from reinstate.figures.style import BLACK, STRATEGIES, ShownAgent, colour, shown_agents
 
 # Title, x-label and y-label of each kind of chart.
@@ -40,14 +31,9 @@ WIDTH = 0.6  # of a category that series share
 GROUPS = tuple(colour(name) or BLACK for name in ("epl2rl", "l2rl", "l2rl-context", "epl2rl-input"))
 
 
-def choice_weights(results: Results) -> list[Chart]:
-    """Show Fig. 6b: weights of the strategies, agents side by side."""
-    return _weights(_agents(results), "seeds")
-
-
-def strategy_weights(results: Results) -> list[Chart]:
-    """Show the strategies alone, without bias and perseveration."""
-    return _weights(_agents(results), "seeds", model.STRATEGIES)
+def choice_weights(results: Results, shown: Sequence[str] | None = None) -> list[Chart]:
+    """Show Fig. 6b: weights of the strategies, or of some of them, agents side by side."""
+    return _weights(_agents(results), "seeds", shown)
 
 
 def fitted_weights(documents: Mapping[str, ChoiceFit]) -> list[Chart]:

@@ -75,7 +75,7 @@ def by_exposure(results: Results) -> list[Chart]:
     """Show regret, else reward, per episode by how often the context was met.
 
     Where pairs of stimuli recur, an episode counts under the better known one; a second chart then
-    counts each trial under the stimulus that the memory was asked for.
+    counts each trial under the stimulus that the memory was queried for.
     """
     met = _by_exposure(results, "by_exposure", "regret")
     queried = _by_exposure(results, "by_queried", "regret")

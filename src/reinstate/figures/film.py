@@ -36,7 +36,7 @@ class Move(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """One episode: searches for the goal, which start anew once it is found."""
+    """One episode: searches for the goal, which start again once it is found."""
 
     exposure: int  # from 1
     goal: int

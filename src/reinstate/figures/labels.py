@@ -5,10 +5,12 @@ from itertools import pairwise
 from textwrap import fill
 from typing import NamedTuple
 
+import numpy as np
+
 from reinstate.figures.chart import Chart, Line, Series, brief
 
 LEFT_TO_RIGHT = (0.0, 1.0, 0.5)  # where labels may stand, as shares of the room that is left
-AROUND = -0.4  # a margin outside of a label, as a share of its height
+AROUND, HUGGED = -0.4, 0.15  # margins outside and inside of a label, as shares of its height
 PIECE = 0.02  # of a line, to see whether a label covers it
 MOST_LINES = 3  # of a name
 
@@ -75,50 +77,36 @@ class Placed(NamedTuple):
     above: bool
 
 
-class _Box(NamedTuple):
-    """Where a label would be, as shares of the axes' width and height."""
-
-    left: float
-    bottom: float
-    width: float
-    height: float
-
-    def holds(self, x: float, y: float, margin: float) -> bool:
-        return self.left <= x <= self.left + self.width and self.crossed_at(y, margin)
-
-    def crossed_at(self, y: float, margin: float = 0.15) -> bool:
-        margin *= self.height
-        return self.bottom + margin < y < self.bottom + self.height - margin
-
-
 def place_labels(chart: Chart, letter: float, height: float) -> list[Placed]:
     """Place the labels of horizontal lines where they cover least of what is drawn.
 
     `letter` and `height` are the size of a letter, as shares of the axes' width and height.
     """
     low, high = chart.y_range
-    drawn = list(_drawn(chart))
-    levels = [(line.at - low) / (high - low) for line in chart.lines]
-    margin = 0.15 if chart.joined else AROUND  # a curve may hug the label's line, a point is round
+    x, y = np.array([*_drawn(chart)]).reshape(-1, 2).T
+    levels = np.array([(line.at - low) / (high - low) for line in chart.lines])
+    margin = HUGGED if chart.joined else AROUND  # a curve may hug a label's line, a point is round
     placed: list[Placed] = []
 
-    def badness(box: _Box) -> float:
-        covered = sum(box.holds(x, y, margin) for x, y in drawn)
-        touched = any(box.holds(x, y, AROUND) for x, y in drawn)
-        crossed = sum(box.crossed_at(level) for level in levels)
-        outside = box.bottom < 0 or box.bottom + box.height > 1
-        return covered + 0.5 * touched + 50 * crossed + 1000 * outside
+    def badness(left: float, bottom: float, width: float) -> float:
+        def crossed(y: np.ndarray, margin: float) -> np.ndarray:
+            return (bottom + margin * height < y) & (y < bottom + height - margin * height)
+
+        beside = (left <= x) & (x <= left + width)
+        covered = (beside & crossed(y, margin)).sum() + 0.5 * (beside & crossed(y, AROUND)).any()
+        outside = bottom < 0 or bottom + height > 1
+        return float(covered + 50 * crossed(levels, HUGGED).sum() + 1000 * outside)
 
     for line, level in zip(chart.lines, levels, strict=True):
         if line.label:
             width = min(letter * len(label_text(line)), 0.98)
             boxes = [
-                _Box(0.01 + share * (0.98 - width), bottom, width, height)
+                (0.01 + share * (0.98 - width), bottom, width)
                 for share in LEFT_TO_RIGHT
                 for bottom in (level, level - height)
             ]
-            best = min(boxes, key=badness)
-            placed.append(Placed(line, best.left, best.bottom == level))
+            left, bottom, _ = min(boxes, key=lambda box: badness(*box))
+            placed.append(Placed(line, left, bool(bottom == level)))
     return placed
 
 

@@ -83,10 +83,6 @@ def folded(summary: object, *content: object) -> Markup:
     return tag("details", tag("summary", summary), *content)
 
 
-def facts(pairs: Iterable[tuple[object, object]]) -> Markup:
-    return tag("dl", *(joined([tag("dt", k), tag("dd", v)]) for k, v in pairs), class_="facts")
-
-
 def part(name: str) -> str:
     """Return a file of the folder of pages."""
     return (files("reinstate.figures.page") / name).read_text(encoding="utf-8")

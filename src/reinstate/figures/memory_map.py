@@ -7,7 +7,7 @@ import numpy as np
 from reinstate.analysis.gates import UnitGates
 from reinstate.analysis.memory_map import MemoryMap, Panel
 from reinstate.figures.mazes import LEGEND
-from reinstate.figures.style import shades
+from reinstate.figures.style import own_style, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,15 +24,9 @@ GATE_COLOURS = "cividis"  # read alike by colour-blind readers, and in grey
 MOST_NAMED = 20  # labels that are written into a panel and listed below
 
 
+@own_style()
 def draw(drawing: MemoryMap, title: str = "") -> "Figure":
     """Draw panels side by side on the same axes; a number stands amid the states of each label."""
-    from reinstate.figures.canvas import own_style
-
-    with own_style():
-        return _draw(drawing, title)
-
-
-def _draw(drawing: MemoryMap, title: str) -> "Figure":
     from matplotlib.lines import Line2D
 
     from reinstate.figures.canvas import Figure
@@ -50,14 +44,8 @@ def _draw(drawing: MemoryMap, title: str) -> "Figure":
         Line2D([], [], color=colour, label=str(name + 1), **look) for name, colour in names.items()
     ]
     if len(names) <= MOST_NAMED:
-        columns = min(len(names), 10)
-        figure.legend(
-            handles=handles,
-            ncols=columns,
-            title=drawing["labels"],
-            title_fontsize=8,
-            **LEGEND,
-        )
+        titled: Any = {"title": drawing["labels"], "title_fontsize": 8}
+        figure.legend(handles=handles, ncols=min(len(names), 10), **titled, **LEGEND)
     return figure
 
 
@@ -90,15 +78,9 @@ def _draw_panel(axes: "Axes", panel: Panel, names: dict[int, str]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
+@own_style()
 def draw_gates(gates: UnitGates, title: str = "") -> "Figure":
     """Draw one panel per group of episodes: above the mean over units, below each of them."""
-    from reinstate.figures.canvas import own_style
-
-    with own_style():
-        return _draw_gates(gates, title)
-
-
-def _draw_gates(gates: UnitGates, title: str) -> "Figure":
     from matplotlib.ticker import MaxNLocator
 
     from reinstate.figures.canvas import Figure

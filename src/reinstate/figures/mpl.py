@@ -16,7 +16,7 @@ from reinstate.errors import UserError
 from reinstate.figures.chart import Chart, Drawing, Series, Trajectories
 from reinstate.figures.labels import label_text, names_of, place_labels, place_names
 from reinstate.figures.mazes import LEGEND, draw_trajectories
-from reinstate.figures.style import LIGHT, PAGE, SCREEN, TEXT_CONTRAST, Look, readable
+from reinstate.figures.style import LIGHT, PAGE, SCREEN, TEXT_CONTRAST, Look, own_style, readable
 from reinstate.files import read_bytes, write_atomically
 
 if TYPE_CHECKING:
@@ -51,15 +51,9 @@ def save(drawings: Sequence[Drawing], stem: Path, title: str = "") -> None:
             save_figure(figure, stem.with_suffix(kind), 200)
 
 
+@own_style()
 def draw(drawings: Sequence[Drawing], title: str = "") -> "Figure":
     """Make a figure of charts side by side, with one legend below them."""
-    from reinstate.figures.canvas import own_style
-
-    with own_style():
-        return _draw(drawings, title)
-
-
-def _draw(drawings: Sequence[Drawing], title: str) -> "Figure":
     from reinstate.figures.canvas import Figure
 
     charts = [each for each in drawings if isinstance(each, Chart)]

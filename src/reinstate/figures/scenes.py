@@ -23,7 +23,7 @@ from reinstate.tasks.water_maze import WaterMaze
 SIDE, GAP, STRIP, BAR = 32, 4, 12, 6  # pixels: of cells, of what is between, above and below them
 SHOWN = 32  # characters of a vector, at most
 SHADES = ".:-=+*#"  # from nothing to the largest number of a vector; a barcode is of . and #
-PAPER, CELL, GREY, INK = (255, 255, 255), (234, 238, 242), (110, 119, 129), (36, 41, 47)
+PAPER, CELL, GREY, INK = 255, (234, 238, 242), (110, 119, 129), (36, 41, 47)
 # Okabe and Ito's colours, which colour-blind people can tell apart.
 CHOSEN, BEST, PAID = (0, 114, 178), (0, 158, 115), (230, 159, 0)
 
@@ -129,25 +129,23 @@ def picture(scene: Scene) -> np.ndarray:
     below = np.where(done[:, None], PAID if paid else GREY, CELL).astype(np.uint8)
     strips = (_vector_picture(context, STRIP, inner), np.broadcast_to(below, (BAR, inner, 3)))
     above, under = (_row([strip]) for strip in strips)
-    return np.concatenate([_widened(part, width) for part in (above, *rows, under, _gap(width))])
-
-
-def _gap(width: int) -> np.ndarray:
-    return np.full((GAP, width, 3), PAPER, np.uint8)
+    parts = []
+    for row in (above, *rows, under):
+        left = (width - row.shape[1]) // 2
+        parts.append(_framed(row, left=left, right=width - row.shape[1] - left))
+    return _framed(np.concatenate(parts), below=GAP)
 
 
 def _row(tiles: list[np.ndarray]) -> np.ndarray:
     """Put tiles beside each other, with gaps around them but for the one below."""
-    between = np.full((tiles[0].shape[0], GAP, 3), PAPER, np.uint8)
-    parts = [part for tile in tiles for part in (between, tile)]
-    row = np.concatenate([*parts, between], axis=1)
-    return np.concatenate([_gap(row.shape[1]), row])
+    return _framed(np.concatenate([_framed(t, above=GAP, left=GAP) for t in tiles], 1), right=GAP)
 
 
-def _widened(part: np.ndarray, width: int) -> np.ndarray:
-    left = (width - part.shape[1]) // 2
-    sides = ((0, 0), (left, width - part.shape[1] - left), (0, 0))
-    return np.pad(part, sides, constant_values=PAPER[0])
+def _framed(
+    part: np.ndarray, *, above: int = 0, below: int = 0, left: int = 0, right: int = 0
+) -> np.ndarray:
+    """Put paper around a part of the picture."""
+    return np.pad(part, ((above, below), (left, right), (0, 0)), constant_values=PAPER)
 
 
 def _cell_picture(cell: Cell, paid: bool) -> np.ndarray:

@@ -6,9 +6,11 @@ enough on white (tests/figures/test_colours.py).
 """
 
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reinstate.agent import AGENTS, maker_of
 from reinstate.analysis.results import AgentResults, Results
@@ -74,6 +76,28 @@ PAPER = Look(
     way=1.4,
 )
 PANEL_LETTER = 8  # points, bold
+# The same bytes every time, and text as text: fonts are embedded whole, as TrueType, and what is
+# between dollars is no formula.
+STYLE: dict[Any, Any] = {"svg.hashsalt": "reinstate", "svg.fonttype": "none", "pdf.fonttype": 42,
+                         "text.parse_math": False, "path.simplify_threshold": 0.4}  # fmt: skip
+
+
+@contextmanager
+def own_style(**changes: Any) -> Iterator[None]:
+    """Draw by matplotlib's defaults; as a decorator, all that a function draws.
+
+    Nobody's matplotlibrc counts, be it of the working folder, named by MATPLOTLIBRC or at home:
+    with `text.usetex` it would run LaTeX.
+    """
+    import matplotlib
+
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE | changes)
+        # A name may be in any script; and of any length: letters that
+        # the font lacks are drawn as boxes, and what finds no room is cut off.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font|.* sizes collapsed to zero")
+        yield
 
 
 class ShownAgent(NamedTuple):

@@ -45,9 +45,10 @@ def num_gates(episodic: bool) -> int:
     return len(ORDERS[episodic].split())
 
 
-def save_cell(path: str | Path, cell: "reinstate.cell.EpisodicLSTMCell") -> None:
+def save_cell(path: str | Path, cell: "reinstate.cell.EpisodicLSTMCell | Weights") -> None:
     """Write a cell's weights to a file."""
-    write_weights(path, Weights(np.asarray(cell.weight), np.asarray(cell.bias), cell.episodic))
+    arrays = {"weight": np.asarray(cell.weight), "bias": np.asarray(cell.bias)}
+    write_arrays(Path(path), arrays, {FORMAT: ORDERS[cell.episodic]})
 
 
 def load_cell(path: str | Path) -> "reinstate.cell.EpisodicLSTMCell":
@@ -69,12 +70,6 @@ def make_cell(weights: Weights) -> "reinstate.cell.EpisodicLSTMCell":
     given = jnp.array(weights.weight), jnp.array(weights.bias)
     made: EpisodicLSTMCell = eqx.tree_at(lambda c: (c.weight, c.bias), cell, given)
     return made
-
-
-def write_weights(path: str | Path, weights: Weights) -> None:
-    """Write arrays of NumPy to a cell's file."""
-    arrays = {"weight": weights.weight, "bias": weights.bias}
-    write_arrays(Path(path), arrays, {FORMAT: ORDERS[weights.episodic]})
 
 
 def read_weights(path: str | Path) -> Weights:

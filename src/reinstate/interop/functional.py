@@ -141,7 +141,7 @@ class Environment:
         """Leave the current exposure for the epoch's next one, or after the last for a new epoch.
 
         Under per="exposure" it takes the place of `reset` as long as the memory is to live. Other
-        APIs have no such call: there, `reset` starts everything anew, and what an agent remembers
+        APIs have no such call: there, `reset` starts everything again, and what an agent remembers
         across episodes of one epoch has no counterpart in the environment.
         """
         return _next_exposure(self, key, state)
@@ -158,7 +158,7 @@ class Environment:
         """Take one step and start no new episode: observation, state, reward, terminated, info.
 
         `is_truncated(state, params)` tells whether it is cut short. A step after the end changes
-        nothing and pays 0: `reset`, or `next_exposure` in its epoch, goes on.
+        nothing and pays 0: `reset`, or `next_exposure` in its epoch, continues.
         """
         return _step_env(self, key, state, _whole(state, action))
 

@@ -108,7 +108,7 @@ def move_on(
 ) -> LaneState:
     """Stay, start the next episode or start a new epoch, as `move` says.
 
-    If `keeps_on`, the environment's episode goes on in the next episode, which sees what happened
+    If `keeps_on`, the environment's episode continues in the next episode, which sees what happened
     last. If `within`, `move` is never a new epoch.
     """
 

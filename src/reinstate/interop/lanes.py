@@ -35,7 +35,12 @@ WORLDS: dict[str, type[World]] = {
     "water-maze": WaterMaze,
     "two-step": EpisodicTwoStep,
 }
-ARGUMENTS = ("per", "last_step", "evaluation", "render_mode")  # beside the settings of worlds
+ARGUMENTS = (
+    "per",
+    "last_step",
+    "evaluation",
+    "render_mode",
+)  # besides the settings of worlds
 
 
 def make_world(world: World | type[World] | str, settings: Mapping[str, Any]) -> World:

@@ -70,7 +70,7 @@ class ReinstateVecEnv(VecEnv):
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Refuse: lanes differ in nothing that could be set."""
-        raise AttributeError(f"lanes share {attr_name}: make the environment anew to change it")
+        raise AttributeError(f"lanes share {attr_name}: make a new environment to change it")
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **how: Any) -> Any:
         """Call a method of the whole, and return its result once for each lane."""

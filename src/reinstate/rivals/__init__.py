@@ -1,6 +1,6 @@
 """Rivals of episodic reinstatement: agents whose memory lasts an epoch, one file per kind.
 
-Importing this package registers their names; what makes one is imported once it is asked for. Those
+Importing this package registers their names; what makes one is imported once it is needed. Those
 named after their kind alone have as many weights as epL2RL, or nearly; the others have a width of
 their own.
 """

@@ -120,7 +120,7 @@ class TransformerMaker(RivalMaker):
 
 
 class Shelf(NamedTuple):
-    """What is kept of an epoch; `own` is the episode that goes on."""
+    """What is kept of an epoch; `own` is the current episode."""
 
     own_k: Array  # (length, heads, d) of the attention within it
     own_v: Array
@@ -134,7 +134,7 @@ class Shelf(NamedTuple):
 class HCAM(Core):
     """Hierarchical chunk attention (Lampinen et al. 2021): first which episode, then what in it.
 
-    One layer of attention within the own episode, and above it one to earlier ones: summaries
+    One layer of attention within the current episode, and above it one to earlier ones: summaries
     (means) choose the `chosen` episodes that matter most, each is attended to by itself, and what
     is found is weighted by how much its episode matters.
     """
@@ -206,7 +206,7 @@ class HCAM(Core):
         return each_again(self._above, y, over_queries(earlier, (q, y, episode)))
 
     def _within(self, x: Array, seen: tuple[Array, Array, Array, Array]) -> Array:
-        """Attend to the own episode, up to the step `place`."""
+        """Attend to the current episode, up to the step `place`."""
         q, k, v, place = seen
         earlier = jnp.arange(k.shape[0]) <= place
         return self.inside(x + self.local.merge(attend(q[None], k, v, earlier[None])[0]))

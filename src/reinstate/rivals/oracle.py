@@ -47,7 +47,7 @@ class Oracle(Agent):
     def read(
         self, memory: Memory, contents: Any, context: Array, state: Any
     ) -> tuple[Any, Any, Any]:
-        """Recall the own context's state, or zeros."""
+        """Recall the state of the current context, or zeros."""
         found, contents = memory.read(contents, context)
         return jnp.where(found.distances[0] < SAME, found.value, 0.0), found, contents
 

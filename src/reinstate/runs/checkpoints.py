@@ -1,11 +1,10 @@
 """What training carries, in files: exact, and with a checksum.
 
-A checkpoint holds everything that training goes on from. A file of weights holds what an agent is
+A checkpoint holds everything that training continues from. A file of weights holds what an agent is
 evaluated by, and nothing else. Both say the epoch they are of.
 """
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,12 @@ from reinstate.files import checksum_of, parse, read_arrays, write_arrays
 
 CHECKPOINT = "reinstate-checkpoint-2"
 WEIGHTS = "reinstate-weights-2"
-METRICS = "metrics.jsonl"  # a copy of these, which checkpoints used to have
-HEADER = 100_000_000  # bytes of a file besides its arrays, at most
 
 Row = dict[str, Any]  # a line of metrics.jsonl
 
 
 def write_checkpoint(path: Path, state: Any, epoch: int) -> None:
-    """Write everything that training goes on from after an epoch."""
+    """Write everything that training continues from after an epoch."""
     arrays = {name: np.asarray(raw(leaf)) for name, leaf in leaves(state).items()}
     _write(path, arrays, CHECKPOINT, epoch)
 
@@ -37,24 +34,13 @@ def write_weights(path: Path, params: Any, epoch: int, dtype: Any = None) -> Non
 
 def load_checkpoint(path: Path, template: Any) -> tuple[Any, int]:
     """Read a checkpoint and the epoch it is of, if it fits the template (or its shapes)."""
-    if not path.is_file():
-        raise UserError(f"{path} is no file: name a checkpoint of the run")
-    arrays, epoch = _read(path, CHECKPOINT, _size_of(template))
-    arrays.pop(METRICS, None)
+    arrays, epoch = _read(path, CHECKPOINT)
     return _fill(path, arrays, template), epoch
-
-
-def is_row(row: Any) -> bool:
-    """Tell whether a value can be a line of metrics."""
-    if not isinstance(row, Mapping):
-        return False
-    whole = type(row.get("epoch")) is int and type(row.get("steps", 0)) is int
-    return whole and isinstance(row.get("seconds"), int | float)
 
 
 def load_weights(path: Path, template: Any) -> tuple[Any, int]:
     """Read weights and the epoch they are of, in the template's dtypes, from a file of weights."""
-    arrays, epoch = _read(path, WEIGHTS, _size_of(template))
+    arrays, epoch = _read(path, WEIGHTS)
     wanted = leaves(template)
     typed = {n: a.astype(wanted[n].dtype) if n in wanted else a for n, a in arrays.items()}
     return _fill(path, typed, template), epoch
@@ -70,10 +56,10 @@ def _write(path: Path, arrays: dict[str, np.ndarray], kind: str, epoch: int) -> 
     write_arrays(path, arrays, {kind: json.dumps(about)})
 
 
-def _read(path: Path, kind: str, size: int) -> tuple[dict[str, np.ndarray], int]:
+def _read(path: Path, kind: str) -> tuple[dict[str, np.ndarray], int]:
     """Read arrays of a kind of file, and the epoch they are of."""
     advice = f"it is cut short, or no file of ours; restore it, or {_AGAIN}"
-    arrays, metadata = read_arrays(path, advice, size + HEADER)
+    arrays, metadata = read_arrays(path, advice)
     try:
         about = parse(metadata[kind].encode())
         epoch, checksum = about["epoch"], about["sha256"]
@@ -85,11 +71,6 @@ def _read(path: Path, kind: str, size: int) -> tuple[dict[str, np.ndarray], int]
 
 
 _AGAIN = "continue the run, which makes it again"
-
-
-def _size_of(template: Any) -> int:
-    plain = jax.eval_shape(lambda tree: jax.tree.map(raw, tree), template)
-    return sum(each.size * each.dtype.itemsize for each in jax.tree.leaves(plain))
 
 
 def _fill(path: Path, arrays: dict[str, np.ndarray], template: Any) -> Any:

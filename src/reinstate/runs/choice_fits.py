@@ -21,8 +21,7 @@ from reinstate.choices.documents import ROW, ChoiceFit, Recovery, WeightRow, sum
 from reinstate.choices.fits import fit_table
 from reinstate.choices.likelihood import PRIOR_SD
 from reinstate.choices.model import Choices, Design, design_of, simulate
-from reinstate.choices.reading import COLUMNS, PARQUET
-from reinstate.choices.tables import ChoiceTable, read_choices
+from reinstate.choices.tables import COLUMNS, PARQUET, ChoiceTable, read_choices
 from reinstate.errors import UserError
 from reinstate.figures import choices as charts
 from reinstate.figures import mpl

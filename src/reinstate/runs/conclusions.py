@@ -99,7 +99,7 @@ def _but_seeds(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_one_family(documents: Sequence[Results]) -> list[list[CheckRow]]:
-    """Judge the claims of several results as one family, for Holm's adjustment."""
+    """Test the claims of several results as one family, for Holm's adjustment."""
     rows = iter(with_verdicts([row for each in documents for row in each["checks"]]))
     return [[next(rows) for _ in each["checks"]] for each in documents]
 

@@ -5,16 +5,15 @@ one that brings its process down brings down nothing else.
 """
 
 import json
-import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from tyro.conf import arg
 
@@ -30,14 +29,32 @@ from reinstate.files import InUse, locked
 from reinstate.runs.card import save_scores
 from reinstate.runs.evaluator import Evaluator
 from reinstate.runs.experiment import find_experiment
-from reinstate.runs.jobs import Job
 from reinstate.runs.progress import Reporter
-from reinstate.runs.run import start_run
+from reinstate.runs.run import Run, start_run
 from reinstate.runs.training import train
-from reinstate.settings import recorded_settings
+from reinstate.settings import Value, recorded_settings
 
 LAST_BYTES = 4000  # of a log, in which its last line is looked for
 OWN = arg(help_behavior_hint="(default: the cluster's own)")
+
+
+class Job(NamedTuple):
+    """One run of a sweep."""
+
+    name: str
+    experiment: str
+    agent: str
+    preset: str
+    options: Mapping[str, Value]  # what the sweep set, by the names of train's options
+    settings: Mapping[str, Any]  # all, as plain values
+
+    def run(self, folder: Path) -> Run:
+        """Return its run, in the folder of the sweep."""
+        return Run(folder / "runs" / self.name)
+
+    def is_done(self, folder: Path) -> bool:
+        """Whether it was trained and evaluated."""
+        return self.run(folder).evaluation_path.exists()
 
 
 def do_run(job: Job, folder: Path) -> None:
@@ -68,10 +85,10 @@ class Started:
         self, done: Callable[[], bool], result: Callable[[], Any], stop: Callable[[], Any]
     ) -> None:
         self._done, self._result = done, result
-        self.stop = stop  # after its epoch; told a second time, at once
+        self.stop = stop  # after its epoch
 
     def ended(self) -> str | None:
-        """Return None while it goes on, then what went wrong, or nothing."""
+        """Return None while it runs, then what went wrong, or nothing."""
         if not self._done():
             return None
         try:
@@ -176,9 +193,7 @@ def local(job: Job, folder: Path) -> Started:
     def result() -> None:
         if code := process.returncode:
             said = last_line(path.read_bytes()[-LAST_BYTES:].decode("utf-8", "replace"))
-            if code == 2:
-                raise UserError(said.removeprefix("reinstate: "))
-            raise RuntimeError(f"its process ended with status {code} ({said})")
+            raise RuntimeError(said if code > 0 else f"its process was killed by signal {-code}")
 
     return Started(lambda: process.poll() is not None, result, process.terminate)
 
@@ -197,22 +212,9 @@ class Submitted:
 
 def last_line(text: str) -> str:
     """Return the last line of a log or of a traceback that says anything."""
-    return one_line(next((line for line in reversed(text.split("\n")) if line.strip()), ""))
+    line = next((line for line in reversed(text.split("\n")) if line.strip()), "")
+    return one_line(line.removeprefix(f"{UserError.__module__}.{UserError.__name__}: "))
 
 
-def main() -> int:
-    """Do the run that standard input describes, in the sweep of the folder named."""
-    job = Job(*json.load(sys.stdin))
-    try:
-        do_run(job, Path(sys.argv[1]))
-    except KeyboardInterrupt as stop:
-        print(stop, file=sys.stderr)
-        return 128 + getattr(stop, "number", signal.SIGINT)
-    except (UserError, OSError) as error:
-        print(f"reinstate: {one_line(error)}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+if __name__ == "__main__":  # a process of `local`: standard input describes the run
+    do_run(Job(*json.load(sys.stdin)), Path(sys.argv[1]))

@@ -117,19 +117,14 @@ class Evaluator:
 
     def evaluate_run(self, run: Run, state: TrainState) -> Scores:
         """Evaluate a trained run, and its weights at the experiment's milestones."""
-        found, milestones = self.evaluate(state), []
-        for epoch, file in self._milestones(run).items():
-            scores = self.scores(self.record(self.load(run, file)))
+        found, milestones, saved = self.evaluate(state), [], run.milestones()
+        wanted = milestone_epochs(self.experiment, self.settings.learner.epochs)
+        for epoch in sorted(wanted & saved.keys()):  # a run may have its weights alone
+            scores = self.scores(self.record(self.load(run, saved[epoch])))
             milestones.append({"epoch": epoch, **self.experiment.milestone_scores(scores)})
         if milestones:
             found["milestones"] = milestones
         return found
-
-    def _milestones(self, run: Run) -> dict[int, Path]:
-        """Return the files to be evaluated as well: none of a run that has its weights alone."""
-        found = run.milestones()
-        wanted = sorted(milestone_epochs(self.experiment, self.settings.learner.epochs))
-        return {epoch: found[epoch] for epoch in wanted if epoch in found}
 
     def load(self, run: Run, checkpoint: Path | None = None) -> TrainState:
         """Load a run's trained state, from its last checkpoint or the file named."""

@@ -7,7 +7,7 @@ The command's help needs an experiment's settings alone: what scores, solves and
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reinstate.analysis.results import AgentResults, CheckRow, Results, Scores
 from reinstate.analysis.verdicts import Evidence, Region
@@ -83,16 +83,6 @@ def no_checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Che
     return []
 
 
-def as_shared(agent: str, settings: Settings) -> Settings:
-    """Train an agent with the settings that all share."""
-    return settings
-
-
-def no_baselines(settings: Settings) -> dict[str, Record]:
-    """Let nobody else play."""
-    return {}
-
-
 def at_exposures(label: str, *path: str) -> Callable[[AgentResults], dict[str, float]]:
     """Make columns for tables: the mean of a score at the first, second and last exposure."""
 
@@ -130,11 +120,6 @@ def usual_settings(task: World) -> Settings[World, DND]:
     return Settings(task=task, seeds=4, memory=DND(capacity=writes), learner=LEARNER)
 
 
-def plain_experiment(name: str, task: World) -> "Experiment":
-    """Make an experiment of a task that comes without one: the usual agents, and no claims."""
-    return Experiment(name, type(task), presets={"quick": usual_settings(task)})
-
-
 @dataclass(frozen=True)
 class Experiment:
     """All that the command needs to know of an experiment. A name and a world are enough."""
@@ -151,13 +136,13 @@ class Experiment:
     ceiling_without_memory: str = "without_memory"  # and no other agent
     lines: Mapping[str, str] = field(default_factory=dict)  # label in figures → the optimum there
     checks: Callable[[Agents, Values, Baselines], list[Check]] = no_checks
-    baselines: Callable[[Settings], dict[str, Record]] = no_baselines  # other players
+    baselines: Callable[[Settings], dict[str, Record]] = lambda settings: {}  # other players
     scores: Callable[[Any, Record], Scores] = score_exposures  # world, record → scores
     milestones: tuple[float, ...] = ()  # shares of training after which agents are evaluated too
     milestone_scores: Callable[[Scores], dict[str, Any]] = dict  # what is kept of those
     probes: Callable[[Settings], dict[str, Condition]] | None = None  # of its memory
     elsewhere: Callable[[Any], Mapping[str, World]] | None = None  # task → other worlds to meet
-    settings_of: Callable[[str, Settings], Settings] = as_shared  # an agent's own, of the shared
+    settings_of: Callable[[str, Settings], Settings] = lambda agent, shared: shared  # its own
     ranges: Mapping[str, Any] = field(default_factory=dict)  # in which to tune
     about_world: bool = True  # whether runs in its world that name no experiment are of this one
     columns: Callable[[AgentResults], dict[str, float]] = regret_columns  # in tables
@@ -166,16 +151,14 @@ class Experiment:
     figures: Mapping[str, ComposedFigure] = field(default_factory=dict)  # of `reinstate figure`
 
     def __post_init__(self) -> None:
-        defaults: dict[str, Any] = {
-            "title": self.name.replace("-", " ").capitalize(),
-            "summary": self.title
-            or (self.world.__doc__ or "").strip().partition("\n")[0].rstrip("."),
+        about = (self.world.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+        filled = {
+            "title": self.title or self.name.replace("-", " ").capitalize(),
+            "summary": self.summary or self.title or about,
+            "presets": self.presets or {"quick": usual_settings(self.world())},
         }
-        for name, default in defaults.items():
-            if not getattr(self, name):
-                object.__setattr__(self, name, default)
-        if not self.presets:
-            object.__setattr__(self, "presets", {"quick": usual_settings(self.world())})
+        for name, value in filled.items():
+            object.__setattr__(self, name, value)
 
     def preset(self, name: str) -> Settings:
         """Look a preset up."""
@@ -184,8 +167,6 @@ class Experiment:
         return self.presets[name]
 
 
-T = TypeVar("T")
-
 EXPERIMENTS: Registry[Experiment] = Registry("experiment", {})
 TASKS: Registry[type[World]] = Registry("task", {})  # worlds that come without an experiment
 
@@ -193,10 +174,10 @@ TASKS: Registry[type[World]] = Registry("task", {})  # worlds that come without 
 def find_experiment(name: str) -> Experiment:
     """Look an experiment up; a task that has none gets one with defaults throughout."""
     if name in EXPERIMENTS:
-        experiment = _require(Experiment, "experiment", name, EXPERIMENTS[name])
+        experiment = EXPERIMENTS[name]
         return experiment if experiment.name == name else replace(experiment, name=name)
     if name in TASKS:
-        return Experiment(name, _require(type, "task", name, TASKS[name]))
+        return Experiment(name, TASKS[name])
     raise UserError(nearest("experiment", name, experiment_names()))
 
 
@@ -222,9 +203,3 @@ def experiment_of(world: type[World]) -> Experiment | None:
     """Find the experiment that is about a world, if any is."""
     found = (find_experiment(name) for name in experiment_names())
     return next((each for each in found if each.about_world and each.world is world), None)
-
-
-def _require(kind: type[T], word: str, name: str, thing: object) -> T:
-    if not isinstance(thing, kind):
-        raise UserError(f"{word} {name!r} is registered as {thing!r}, not as a {kind.__name__}")
-    return thing

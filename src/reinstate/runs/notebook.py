@@ -36,7 +36,7 @@ from reinstate.runs import size
 from reinstate.runs.card import save_scores, write_card
 from reinstate.runs.conclusions import read_results
 from reinstate.runs.evaluator import Evaluator
-from reinstate.runs.experiment import Experiment, experiment_of, find_experiment, plain_experiment
+from reinstate.runs.experiment import Experiment, experiment_of, find_experiment, usual_settings
 from reinstate.runs.loop import Row
 from reinstate.runs.progress import Reporter
 from reinstate.runs.reproduce import curve_of
@@ -80,7 +80,8 @@ def train(
         experiment = find_experiment(world)
         world = experiment.preset(preset).task
     elif isinstance(world, World):
-        experiment = experiment_of(type(world)) or plain_experiment(type(world).__name__, world)
+        kind, usual = type(world), {"quick": usual_settings(world)}
+        experiment = experiment_of(kind) or Experiment(kind.__name__, kind, presets=usual)
     else:
         raise UserError(f"train needs a world or the name of an experiment, not {world!r}")
     settings = replace(experiment.preset(preset), task=world, seeds=seeds)

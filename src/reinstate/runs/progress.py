@@ -1,4 +1,4 @@
-"""What a person sees while work goes on: a bar in a terminal, plain lines in a pipe."""
+"""What a person sees during work: a bar in a terminal, plain lines in a pipe."""
 
 import time
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Reporter:
 
     @contextmanager
     def working(self, text: str) -> Iterator[None]:
-        """Show a text while something of unknown length goes on."""
+        """Show a text while something of unknown length runs."""
         if self.console.is_terminal:
             with self.console.status(Text(printable(text))):
                 yield

@@ -1,7 +1,6 @@
 """Where results come from: which program made them, and by which command."""
 
 import os
-import shlex
 import subprocess
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -26,18 +25,6 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def repeatable(command: str) -> str:
-    """Strip from a recorded command where its files went, and that it was continued."""
-    try:
-        words = shlex.split(command)
-    except ValueError:  # a file's: quotes that never close, say
-        return command
-    if "--out" in words:
-        at = words.index("--out")
-        del words[at : at + 2]
-    return shlex.join(word for word in words if word != "--resume")
-
-
 def commit() -> str | None:
     """Find the commit of the source tree this runs from, marked if files have changed since.
 
@@ -46,8 +33,7 @@ def commit() -> str | None:
     told = os.environ.get("REINSTATE_COMMIT")
     if not (SOURCE / ".git").exists():
         return told
-    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    asked: Any = {"cwd": SOURCE, "env": own, "capture_output": True, "text": True, "timeout": 10}
+    asked: Any = {"cwd": SOURCE, "capture_output": True, "text": True, "timeout": 10}
     try:
         done = subprocess.run(["git", *DESCRIBE], **asked)
     except (OSError, subprocess.SubprocessError):

@@ -6,14 +6,13 @@ one process compiles or writes a checkpoint. When one is gone, JAX's own time-ou
 """
 
 import hashlib
-import json
 import os
 import re
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
@@ -22,7 +21,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from reinstate.errors import UserError, one_line, out_of_memory
+from reinstate.errors import UserError, one_line
 from reinstate.runs.checkpoints import raw, typed
 
 PATIENCE = 1800  # seconds that one process may compile, or write a checkpoint, longer than another
@@ -36,7 +35,7 @@ class Alone:
     first = True  # it writes files, and speaks
 
     def share(self, state: Any, done: int) -> tuple[Any, int]:
-        """Return what the first process goes on from: a state, and the epochs done."""
+        """Return what the first process continues from: a state, and the epochs done."""
         return state, done
 
     def program(self, compiled: Callable[..., Any], mesh: Mesh) -> Callable[[Any], Any]:
@@ -62,10 +61,10 @@ def read_address(text: str) -> tuple[str, int, int] | None:
 
 
 @contextmanager
-def joined(where: str | None, about: Callable[[], Mapping[str, Any]]) -> Iterator[Alone]:
+def joined(where: str | None, about: str) -> Iterator[Alone]:
     """Be one of several processes for a while, or alone without an address.
 
-    `about` tells what has to be the same everywhere. Whatever goes wrong on any process ends all.
+    `about` has to be the same everywhere. Whatever goes wrong on any process ends all.
     """
     if where is None:
         yield Alone()
@@ -73,18 +72,15 @@ def joined(where: str | None, about: Callable[[], Mapping[str, Any]]) -> Iterato
     _connect(where)
     ranks = Ranks()
     try:
-        ranks.compare(about())
+        ranks.compare(about)
         yield ranks
     except KeyboardInterrupt as stop:
-        status = 128 + getattr(stop, "number", signal.SIGINT)
         if not str(stop):  # a second signal, which no other process knows of
-            ranks.leave("interrupted", status)
+            ranks.leave("interrupted", 128 + getattr(stop, "number", signal.SIGINT))
         jax.distributed.shutdown()
-        if ranks.first:
-            raise
-        raise SystemExit(status) from None
-    except jax.errors.JaxRuntimeError as error:
-        ranks.leave(out_of_memory(error) or f"lost contact with another process; {AGAIN}")
+        raise
+    except jax.errors.JaxRuntimeError as error:  # most often, another process is gone
+        ranks.leave(f"{error}; {AGAIN}")
     except Exception as error:
         if not isinstance(error, UserError | OSError):  # a mistake of ours
             traceback.print_exc()
@@ -99,9 +95,9 @@ class Ranks(Alone):
         self.first = jax.process_index() == 0
         self._begun = 0  # epochs
 
-    def compare(self, about: Mapping[str, Any]) -> None:
+    def compare(self, about: str) -> None:
         """Refuse to work with processes that are asked for something else."""
-        told = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).digest()
+        told = hashlib.sha256(about.encode()).digest()
         everywhere = multihost_utils.process_allgather(np.frombuffer(told, np.uint8))
         if np.ptp(everywhere, axis=0).any():
             raise UserError("processes differ: give all the same program and the same options")

@@ -1,12 +1,12 @@
 """An experiment from end to end: train its agents, evaluate them, write results and figures."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from reinstate.errors import UserError
 from reinstate.figures import mpl
 from reinstate.files import require_empty, write_document
 from reinstate.learner import Rates
+from reinstate.runs import size
 from reinstate.runs.card import save_scores
 from reinstate.runs.conclusions import conclude, if_solvable, optimum_of, read_results
 from reinstate.runs.evaluator import Evaluator
@@ -35,8 +36,6 @@ from reinstate.runs.run import (
 )
 from reinstate.runs.training import Trained, compile_epoch, seconds_of, train
 from reinstate.settings import Settings, completed, to_dict
-
-T = TypeVar("T")
 
 CURVE_POINTS = 100
 
@@ -90,7 +89,8 @@ def reproduce(
         },
     }
     document = conclude(experiment, measured)
-    draw(experiment, document, out)
+    for stem, charts_of in experiment.charts.items():
+        mpl.save(charts_of(document), out / stem, experiment.title)
     write_document(out / "results.json", measured)  # last: where it is, all else is
     return document
 
@@ -107,20 +107,23 @@ def _measure(
     seconds = {"compile": 0.0, "train": 0.0, "evaluate": 0.0}
     agents: dict[str, AgentResults] = {}
     evaluators = {agent: Evaluator(experiment, agent, own[agent]) for agent in runs}
-    with closing(Ahead(runs, evaluators, own, how.get("spread", devices.SPREAD))) as ahead:
-        others = ahead.compute(lambda: _others(experiment, settings))
+    with _in_background() as pool:
+        spread = how.get("spread", devices.SPREAD)
+        programs, prepared = compile_ahead(pool, runs, evaluators, own, spread)
+        others = pool.submit(_others, experiment, settings)
         for number, (agent, run) in enumerate(runs.items(), 1):
             reporter.part(number, len(runs))
-            trained = train(agent, own[agent], run, reporter, program=ahead.epoch_of(agent), **how)
+            program = programs[agent].result if agent in programs else None
+            trained = train(agent, own[agent], run, reporter, program=program, **how)
             for kind, spent in seconds_of(trained.metrics).items():
                 seconds[kind] += spent
-            ahead.wait_for_evaluator(agent)
+            prepared[agent].result()
             agents[agent], spent = _evaluate(evaluators[agent], agent, run, trained, reporter)
             seconds["evaluate"] += spent
             if own[agent] != settings:
                 agents[agent]["learner"] = to_dict(own[agent].learner)
         with reporter.working("baselines and optimum"):
-            optimum, baselines = others()
+            optimum, baselines = others.result()
     found = {"seconds": seconds, "agents": agents, "optimum": optimum, "baselines": baselines}
     return {name: rounded(each) if name in ROUNDED else each for name, each in found.items()}
 
@@ -153,12 +156,6 @@ def _evaluate(
         "curve": curve_of(trained.metrics, settings.task.episodes_per_epoch),
     }
     return found, time.monotonic() - began
-
-
-def draw(experiment: Experiment, document: Results, out: Path) -> None:
-    """Draw all figures of a reproduction."""
-    for stem, charts_of in experiment.charts.items():
-        mpl.save(charts_of(document), out / stem, experiment.title)
 
 
 def curve_of(metrics: list[dict[str, Any]], episodes_per_epoch: int) -> Curve:
@@ -202,10 +199,9 @@ def earlier_results(
 ) -> Results | None:
     """Read the results that are in `out`, if there are any yet. Nothing is written.
 
-    What cannot be continued is refused: another experiment, other settings, foreign files.
+    What cannot be continued is refused: another experiment, other settings, foreign files; and
+    where there are no results, what needs more memory than there is.
     """
-    for agent, its in own.items():
-        its.make_learner(agent)
     if Run(out).exists:
         raise UserError(f"{out} holds a single run, not a reproduction: choose another --out")
     for agent, its in own.items():
@@ -215,6 +211,8 @@ def earlier_results(
         else:
             require_empty(run.path, "it holds no run; choose another --out")
     if not (out / "results.json").exists():
+        for agent, its in own.items():
+            size.require_room(its, agent, evaluated=True)
         return None
     try:
         earlier = read_results(out)
@@ -226,45 +224,32 @@ def earlier_results(
     return earlier
 
 
-class Ahead:
-    """What is needed next, made in a second thread while agents train.
+@contextmanager
+def _in_background() -> Iterator[ThreadPoolExecutor]:
+    """Give a second thread. Nobody who stops waits for what it is compiling."""
+    pool = ThreadPoolExecutor(1, "ahead")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def compile_ahead(
+    pool: ThreadPoolExecutor,
+    runs: Mapping[str, Run],
+    evaluators: Mapping[str, Evaluator],
+    own: Mapping[str, Settings],
+    spread: Spread,
+) -> tuple[dict[str, Future[Any]], dict[str, Future[None]]]:
+    """Compile what is needed next while agents train: programs that train, and evaluators.
 
     A compiler keeps one core busy and agents leave one idle while they are compiled: together they
     use both. The first agent is to be trained at once, so that its program is left to `train`.
     """
-
-    def __init__(
-        self,
-        runs: Mapping[str, Run],
-        evaluators: Mapping[str, Evaluator],
-        settings: Mapping[str, Settings],
-        spread: Spread,
-    ) -> None:
-        self._pool = ThreadPoolExecutor(1, "ahead")
-        self._epochs: dict[str, Future[Any]] = {}
-        self._prepared: dict[str, Future[None]] = {}
-        waiting = [name for name, run in runs.items() if not _trained(run, settings[name])]
-        for name in runs:
-            if name in waiting[1:]:
-                self._epochs[name] = self._pool.submit(compile_epoch, name, settings[name], spread)
-            self._prepared[name] = self._pool.submit(evaluators[name].prepare)
-
-    def close(self) -> None:
-        # What is being compiled ends by itself: nobody who stops should wait for it to be told so.
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def epoch_of(self, agent: str) -> Callable[[], Any] | None:
-        """Return what waits for an agent's program; None if it was not asked for."""
-        return self._epochs[agent].result if agent in self._epochs else None
-
-    def wait_for_evaluator(self, agent: str) -> None:
-        """Return once an agent's evaluator is prepared."""
-        self._prepared[agent].result()
-
-    def compute(self, function: Callable[[], T]) -> Callable[[], T]:
-        """Compute something after all programs; return what waits for it."""
-        return self._pool.submit(function).result
-
-
-def _trained(run: Run, settings: Settings) -> bool:
-    return run.last_epoch >= settings.learner.epochs
+    programs, prepared = {}, {}
+    waiting = [name for name in runs if runs[name].last_epoch < own[name].learner.epochs]
+    for name in runs:
+        if name in waiting[1:]:
+            programs[name] = pool.submit(compile_epoch, name, own[name], spread)
+        prepared[name] = pool.submit(evaluators[name].prepare)
+    return programs, prepared

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reinstate import devices
-from reinstate.errors import UserError, nearest
+from reinstate.errors import UserError
 from reinstate.evaluation import Record
 from reinstate.files import (
     append_line,
@@ -35,7 +35,7 @@ from reinstate.files import (
     write_atomically,
     write_document,
 )
-from reinstate.runs.checkpoints import Row, is_row, leaves, write_checkpoint, write_weights
+from reinstate.runs.checkpoints import Row, leaves, write_checkpoint, write_weights
 from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.provenance import provenance, today
 from reinstate.settings import Settings, completed, differences, recorded_settings, to_dict
@@ -118,8 +118,8 @@ class Run:
         """Read the rows of epochs up to one; what is no row, such as half of one, is left out."""
         if not self.metrics_path.exists():
             return []
-        found = read_lines(self.metrics_path)
-        return [row for row in found if is_row(row) and row["epoch"] <= up_to]
+        found = [row for row in read_lines(self.metrics_path) if isinstance(row, dict)]
+        return [row for row in found if type(n := row.get("epoch")) is int and n <= up_to]
 
     def write_metrics(self, rows: Sequence[Row]) -> None:
         lines = "".join(json.dumps(row) + "\n" for row in rows)
@@ -280,12 +280,7 @@ def find_run(path: str | Path) -> Run:
     name = Path(path).as_posix()
     if Path(path).exists():
         return Run(Path(path))
-    if name in shipped_names():
-        return Run(SHIPPED / name)
-    experiments = {shipped.partition("/")[0] for shipped in shipped_names()}
-    if name.count("/") == 1 and name.partition("/")[0] in experiments:
-        raise UserError(nearest("run", name, shipped_names()))
-    return Run(Path(path))
+    return Run(SHIPPED / name if name in shipped_names() else Path(path))
 
 
 def is_shipped(run: Run) -> bool:

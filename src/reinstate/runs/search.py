@@ -18,7 +18,7 @@ import numpy as np
 
 from reinstate import devices
 from reinstate.analysis.results import Provenance
-from reinstate.errors import Stopped, UserError, require_positive
+from reinstate.errors import Stopped, UserError, require_positive, require_seed
 from reinstate.figures import mpl
 from reinstate.figures.chart import Chart, Marker, Series
 from reinstate.figures.style import BLACK, GREY, label, palette
@@ -38,7 +38,7 @@ from reinstate.runs.loop import signals
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.run import require_same
-from reinstate.settings import Settings, require_seed, to_dict
+from reinstate.settings import Settings, to_dict
 
 OURS = "hold a search of this program", "choose another --out or file"
 PANELS = {  # hyper-parameter → whether it lies on a logarithmic axis
@@ -133,7 +133,7 @@ class Search:
 
     def __post_init__(self) -> None:
         require_positive(trials=self.trials, rounds=self.rounds)
-        require_seed(self.seed)
+        require_seed(seed=self.seed)
 
     def draw(self, number: int, preset: Candidate) -> list[Candidate]:
         """Draw the candidates of a round, whatever the number of rounds."""

@@ -2,7 +2,7 @@
 
 A sink gets one row of numbers per epoch. It only shows them: a run is resumed from metrics.jsonl,
 which is always written. So a sink that cannot be opened is an error before training starts, but one
-that fails later is closed with a warning, and training goes on.
+that fails later is closed with a warning, and training continues.
 
 Third parties register a sink as `reinstate.register("sink", NAME, SINK)`, where SINK is called as
 the classes here are.
@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
-from reinstate.errors import UserError
+from reinstate.errors import UserError, one_line
 from reinstate.registry import Registry
 from reinstate.runs.progress import Reporter
 from reinstate.runs.run import Run
@@ -108,7 +108,7 @@ class Sinks:
                 self.opened[name] = SINKS[name](run.path, label, run.read_config(), done)
             except Exception as error:  # whatever a service raises: no network, not logged in
                 self.close()
-                words = f"cannot open {name} ({_words(error)}): leave --track out"
+                words = f"cannot open {name} ({one_line(error)}): leave --track out"
                 raise UserError(words) from error
 
     def write(self, epoch: int, values: Mapping[str, float]) -> None:
@@ -124,7 +124,7 @@ class Sinks:
             except Exception as error:
                 del self.opened[name]
                 self.reporter.note(
-                    f"{name} failed ({_words(error)}): training goes on without it;"
+                    f"{name} failed ({one_line(error)}): training continues without it;"
                     " metrics.jsonl has every epoch"
                 )
 
@@ -141,7 +141,3 @@ def flat(row: Mapping[str, Any], seeds: Sequence[int]) -> dict[str, float]:
     if "steps" in row:
         values["steps_per_second"] = row["steps"] / row["epoch"] / row["seconds"]
     return values
-
-
-def _words(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]

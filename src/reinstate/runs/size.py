@@ -24,10 +24,8 @@ PROGRAM = 400_000_000  # bytes of Python, JAX and its compiler
 CONTAINER = Path("/sys/fs/cgroup/memory.max")  # what a container may take, on Linux
 KEPT = 80  # bytes of a step that are kept to differentiate it, for each unit of the network
 RECORDED = 100  # bytes of a step of an evaluation
-LOWER = (
-    "seeds, --trials, learner.lanes, evaluation.epochs, network.hidden-size, memory.capacity or"
-    " the task's size"
-)
+LOWER = """seeds, --trials, learner.lanes, evaluation.epochs, network.hidden-size,
+memory.capacity or the task's size"""
 
 
 def require_room(
@@ -70,13 +68,13 @@ def _start_and_read(learner: Learner, params: Any) -> EpochState:
     return start
 
 
-def require_fits(need: float, lower: str = LOWER) -> None:
+def require_fits(need: float) -> None:
     """Refuse what takes more bytes than there are, and say what to lower."""
     there = memory_there_is()
     if need + PROGRAM > there:
         raise UserError(
-            f"this needs about {in_bytes(need + PROGRAM)} of memory, and there are"
-            f" {in_bytes(there)}: lower {lower}"
+            f"this needs about {(need + PROGRAM) / 1e9:.3g} GB of memory, and there are"
+            f" {there / 1e9:.3g} GB: lower {' '.join(LOWER.split())}"
         )
 
 
@@ -91,15 +89,6 @@ def memory_there_is() -> float:
     with suppress(ValueError, OSError):  # no container, or no limit, which is spelt "max"
         limits.append(int(CONTAINER.read_text(encoding="utf-8")))
     return float(min(limits))
-
-
-def in_bytes(size: float) -> str:
-    """Write a number of bytes for people."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:,.0f} TB" if size >= 100 else f"{size:.3g} TB"
 
 
 def bytes_of(tree: Any) -> int:

@@ -3,33 +3,22 @@
 OUT/EXPERIMENT/ has what `reproduce EXPERIMENT` leaves there.
 """
 
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from reinstate.analysis.results import Results, Summary, SummaryPart
 from reinstate.analysis.verdicts import count_verdicts, in_words
 from reinstate.errors import Stopped, UserError
 from reinstate.files import locked
-from reinstate.runs import size
 from reinstate.runs.conclusions import as_one_family
 from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate.runs.reproduce import earlier_results, reproduce
 from reinstate.settings import Settings
-
-
-class Part(NamedTuple):
-    """One experiment."""
-
-    experiment: Experiment
-    settings: Settings
-    out: Path
-    results: Results | None  # if it is finished already
 
 
 def reproduce_all(
@@ -50,35 +39,33 @@ def reproduce_all(
         raise UserError(f"{out} holds a single run or experiment: choose another --out")
     parts = [_plan(name, preset, changes, out) for name in dict.fromkeys(names)]
     found: dict[str, Results] = {}
-    for place, (experiment, settings, folder, earlier) in enumerate(parts, 1):
-        name = experiment.name
+    for place, (experiment, settings, earlier) in enumerate(parts, 1):
+        name, folder = experiment.name, out / experiment.name
         reporter.note(f"{name}, experiment {place} of {len(parts)}")
         what = (experiment, preset, experiment.agents, settings, folder, reporter)
         try:
             with _naming(name), locked(folder):
                 found[name] = earlier or reproduce(*what, command=command, resume=True)
-        except KeyboardInterrupt as stop:
+        except Stopped as stop:
             so_far = f"{len(found)} of {len(parts)} experiments done: the same command continues"
-            number = getattr(stop, "number", signal.SIGINT)
-            raise Stopped(f"stopped in {name}, {so_far}", number) from None
+            raise Stopped(f"stopped in {name}, {so_far}", stop.number) from None
         verb = "already finished" if earlier else "finished"
         verdicts = in_words(count_verdicts(found[name]["checks"]))
         reporter.note(f"{name} {verb}: {verdicts}; {found[name]['seconds']['total']:.0f} s")
     return found
 
 
-def _plan(name: str, preset: str, changes: Mapping[str, Any], out: Path) -> Part:
-    """Find out what is left to do."""
-    experiment, folder = find_experiment(name), out / name
+def _plan(
+    name: str, preset: str, changes: Mapping[str, Any], out: Path
+) -> tuple[Experiment, Settings, Results | None]:
+    """Return an experiment, its settings, and its results if it is finished already."""
+    experiment = find_experiment(name)
     with _naming(name):
         settings = replace(experiment.preset(preset), **changes)
         own = {agent: experiment.settings_of(agent, settings) for agent in experiment.agents}
-        earlier = earlier_results(experiment, own, settings, folder)
-        if earlier and earlier["agents"].keys() >= own.keys():
-            return Part(experiment, settings, folder, earlier)
-        for agent, its in own.items():
-            size.require_room(its, agent, evaluated=True)
-        return Part(experiment, settings, folder, None)
+        earlier = earlier_results(experiment, own, settings, out / name)
+    finished = earlier and earlier["agents"].keys() >= own.keys()
+    return experiment, settings, earlier if finished else None
 
 
 @contextmanager

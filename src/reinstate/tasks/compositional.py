@@ -70,7 +70,7 @@ class CompositionalBandits(World):
     - epoch: each of num_classes classes, half of them high-paying, is met `repeats` times
     - curriculum, off by default: early in training, stimuli are replaced by others of their kind
       within an episode, and the memory is not queried with those. What is known of the stimulus
-      that stays must then help beside a new one, as when it comes back in another episode.
+      that stays must then help with a new one, as when it comes back in another episode.
     """
 
     num_classes: int = 400

@@ -9,11 +9,10 @@ from reinstate.analysis.exposures import exposure_scores
 from reinstate.analysis.results import CheckRow, Scores
 from reinstate.files import check, read_json
 from reinstate.runs.conclusions import if_solvable, optimum_of
-from reinstate.runs.engines import Engine
+from reinstate.runs.engines import Engine, Job
 from reinstate.runs.experiment import Experiment, find_experiment
-from reinstate.runs.jobs import Job, plan
 from reinstate.runs.progress import Reporter
-from reinstate.runs.sweep import Handed
+from reinstate.runs.sweep import Handed, plan
 from reinstate.settings import Value, recorded_settings, to_dict
 from reinstate_paper.multiverse.grids import ALONE, LANES, MAPS, RATE
 

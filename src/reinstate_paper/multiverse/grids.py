@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reinstate.runs.experiment import find_experiment
-from reinstate.runs.jobs import Asked
+from reinstate.runs.sweep import Asked
 from reinstate.settings import Value
 
 RATE, LANES, EPOCHS = "learner.learning-rate", "learner.lanes", "learner.epochs"

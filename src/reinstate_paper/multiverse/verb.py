@@ -13,8 +13,7 @@ from reinstate.cli.tables import print_table, say
 from reinstate.errors import UserError, nearest
 from reinstate.figures import mpl
 from reinstate.files import locked, write_document
-from reinstate.runs.engines import Engine
-from reinstate.runs.jobs import Job
+from reinstate.runs.engines import Engine, Job
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate_paper.multiverse.cells import Cell, change_alone, make_map, run

@@ -29,10 +29,6 @@ class Distortion:
         require_within(0, 360, rotation=self.rotation)
         require_within(0, 100, shear=self.shear, shift=self.shift)
 
-    @property
-    def any(self) -> bool:
-        return max(self.rotation, self.scale, self.shear, self.shift) > 0
-
 
 def turned(drawings: Array, turns: Array) -> Array:
     """Turn each drawing by `turns` quarters."""

@@ -25,13 +25,6 @@ class Slots(NamedTuple):
     ages: Array  # (slots,) updates since the slot was last written; empty slots age as well
 
 
-class Nearest(NamedTuple):
-    """The most similar key of each query."""
-
-    slots: Array  # (batch,)
-    labels: Array  # (batch,) EMPTY while the memory is
-
-
 @dataclass(frozen=True)
 class LifelongMemory:
     """The memory's settings; the defaults are those of Kaiser et al. 2017."""
@@ -57,10 +50,10 @@ class LifelongMemory:
             ages=jnp.zeros(self.slots, jnp.int32),
         )
 
-    def query(self, memory: Slots, queries: Array) -> Nearest:
-        """Find the most similar key of each query; of equal ones, the first."""
+    def query(self, memory: Slots, queries: Array) -> tuple[Array, Array]:
+        """Find slot and label of the key most similar to each query; of equal ones, the first."""
         slots = jnp.argmax(_similarities(memory, queries), axis=1)
-        return Nearest(slots, memory.labels[slots])
+        return slots, memory.labels[slots]  # EMPTY while the memory is
 
     def loss(self, memory: Slots, queries: Array, labels: Array) -> Array:
         """Return relu(neg − pos + margin) − margin of each query; keys carry no gradient.
@@ -99,10 +92,10 @@ class LifelongMemory:
         another slot, in the order of age from the oldest; slots just averaged into are not
         replaced. Ages of all these slots become 0, the others grow by one.
         """
-        nearest = self.query(memory, queries)
-        is_right = nearest.labels == labels
+        nearest, found = self.query(memory, queries)
+        is_right = found == labels
         nowhere = self.slots  # writes to this index are dropped
-        met = jnp.where(is_right, nearest.slots, nowhere)
+        met = jnp.where(is_right, nearest, nowhere)
         ages = (memory.ages + 1).at[met].set(0, mode="drop")
         keys = memory.keys.at[met].add(queries, mode="drop")
         merged = keys.at[met].get(mode="clip")

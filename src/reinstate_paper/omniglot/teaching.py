@@ -25,9 +25,9 @@ from reinstate.errors import (
     require_not_negative,
     require_positive,
     require_probability,
+    require_seed,
     require_within,
 )
-from reinstate.settings import require_seed
 from reinstate_paper.omniglot.distortion import Distortion, distorted, turned
 from reinstate_paper.omniglot.embedder import SIZE, Convolutions, Embedder, Precision
 from reinstate_paper.omniglot.lifelong import LifelongMemory, Slots
@@ -77,7 +77,7 @@ class Pretraining:
         require_within(1e-30, 1e30, adam_epsilon=self.adam_epsilon)
         require_probability(warmup=self.warmup, average=self.average, dropout=self.dropout)
         require_choices(self)
-        require_seed(self.seed)
+        require_seed(seed=self.seed)
         if self.dropout == 1:
             raise UserError("dropout = 1 would leave nothing to learn from: lower it")
         if self.characters % self.batch:
@@ -204,7 +204,7 @@ class Teacher:
         params, average, opt_state, memory = carry
         distort_key, dropout_key, memory_key = jax.random.split(lesson.key, 3)
         drawings = turned(images[lesson.drawings].astype(jnp.float32) / 255, lesson.turns)
-        if s.distortion.any:
+        if s.distortion != Distortion():
             drawings = distorted(s.distortion, drawings, distort_key)
         grad = jax.value_and_grad(self._loss, has_aux=True)
         (loss, queries), grads = grad(params, drawings, lesson.labels, memory, dropout_key)
@@ -213,7 +213,7 @@ class Teacher:
         # Early on the mean is over about a tenth of the past: the first weights are forgotten.
         decay = jnp.minimum(s.average, (1 + lesson.update) / (10 + lesson.update))
         average = jax.tree.map(lambda a, w: decay * a + (1 - decay) * w, average, params)
-        right = jnp.mean(s.memory.query(memory, queries).labels == lesson.labels)
+        right = jnp.mean(s.memory.query(memory, queries)[1] == lesson.labels)
         memory = s.memory.update(memory, queries, lesson.labels, memory_key)
         return (params, average, opt_state, memory), (loss, right)
 

@@ -13,31 +13,14 @@ from string import Template
 from typing import Any
 
 from reinstate.errors import UserError, one_line
-from reinstate.figures.chart import Chart, Drawing
+from reinstate.figures.chart import Chart
 from reinstate.figures.markup import Markup, framed, joined, part, tag
 from reinstate.figures.mpl import require_own
-from reinstate.figures.page.charts import (
-    figure,
-    map_figure,
-    style_of,
-    ways_figure,
-    worth,
-)
-from reinstate.figures.page.documents import Document, load, results_in
+from reinstate.figures.page.charts import figure, map_figure, style_of, ways_figure, worth
+from reinstate.figures.page.documents import Document, load
 from reinstate.figures.page.tables import cards, claims, notes, origins, scores
-from reinstate.figures.style import shown_agents
 from reinstate.files import read_document, write_atomically
 from reinstate.runs.conclusions import as_one_family
-
-__all__ = [
-    "Document",
-    "load",
-    "page_of",
-    "require_document",
-    "require_page",
-    "results_in",
-    "write_page",
-]
 
 TITLE = "Meta-learning with episodic recall"
 LEARNING, MEMORY, CHOICES = "Learning curves and scores", "What the memory does", "Choices"
@@ -56,6 +39,8 @@ HEADINGS = {  # of files whose charts have one together
     "weights-in-training": CHOICES,
 }
 
+# What has a colour of its own says so by its class: see `colour_class`.
+COLOURED = re.compile('class="(?:[^"]* )?c([0-9a-f]{6})[ "]')
 Figures = dict[str, list[Markup]]  # by the heading over them
 
 
@@ -104,9 +89,8 @@ def page_of(documents: Sequence[Document]) -> str:
 def _page_of(documents: Sequence[Document]) -> str:
     idents = _identifiers([d.experiment.name for d in documents])
     names = [(name, _heading(d, name)) for d, name in zip(documents, idents, strict=True)]
-    charts = [charts_of(document) for document in documents]
     judged = as_one_family([document.results for document in documents])
-    drawn = [figures_of(*each) for each in zip(idents, charts, documents, strict=True)]
+    drawn = [figures_of(*each) for each in zip(idents, documents, strict=True)]
     links = [("overview", "At a glance")]
     scale = worth(documents, [heading for _, heading in names])
     leading = [] if scale is None else [figure(scale, "overview-chart")]
@@ -116,36 +100,28 @@ def _page_of(documents: Sequence[Document]) -> str:
         sections.append(open_claims)
     links += names
     sections += [section(*each) for each in zip(documents, names, drawn, strict=True)]
-    script, style = part("page.js"), part("page.css") + style_of(_colours(documents, charts))
+    main = joined(sections, "\n")
+    script, style = part("page.js"), part("page.css") + style_of(COLOURED.findall(main))
     body = Template(part("page.html")).substitute(
         title=TITLE,
         contents=tag("ul", *(tag("li", tag("a", text, href=f"#{to}")) for to, text in links)),
-        main=joined(sections, "\n"),
+        main=main,
     )
     return framed("report", TITLE, style, script, body)
 
 
-def charts_of(document: Document) -> dict[str, list[Drawing]]:
-    """Make the experiment's charts, those that the scores allow, by the heading over them."""
-    groups: dict[str, list[Drawing]] = {}
-    for stem, make in document.experiment.charts.items():
-        if charts := list(make(document.results)):
-            heading = HEADINGS.get(stem, stem.replace("-", " ").capitalize())
-            groups.setdefault(heading, []).extend(charts)
-    return groups
-
-
-def figures_of(name: str, charts: dict[str, list[Drawing]], document: Document) -> Figures:
-    """Draw charts and the memory map, with identifiers that start with `name`."""
+def figures_of(name: str, document: Document) -> Figures:
+    """Draw the charts that the scores allow, and the memory map; `name` starts identifiers."""
     numbers = count(1)
     groups: Figures = {}
-    for heading, group in charts.items():
-        groups[heading] = [
+    for stem, make in document.experiment.charts.items():
+        heading = HEADINGS.get(stem, stem.replace("-", " ").capitalize())
+        groups.setdefault(heading, []).extend(
             figure(each, f"{name}-chart-{next(numbers)}")
             if isinstance(each, Chart)
             else ways_figure(each, f"{name}-ways")
-            for each in group
-        ]
+            for each in make(document.results)
+        )
     if document.memory:
         groups.setdefault(MEMORY, []).append(map_figure(document.memory, f"{name}-map"))
     return groups
@@ -184,12 +160,6 @@ def _groups(groups: Figures) -> Iterator[Markup]:
         if drawn:
             parts = [tag("h3", heading), tag("div", *drawn, class_="charts")]
             yield tag("div", *parts, class_="group")
-
-
-def _colours(documents: Sequence[Document], charts: Sequence[dict[str, list[Drawing]]]) -> set[str]:
-    drawn = [c for groups in charts for group in groups.values() for c in group]
-    found = {series.colour for c in drawn if isinstance(c, Chart) for series in c.series}
-    return found | {agent.colour for d in documents for agent in shown_agents(d.results)}
 
 
 def _identifiers(names: Sequence[str]) -> list[str]:

@@ -9,24 +9,8 @@ from math import log10
 from typing import TYPE_CHECKING, Any
 
 from reinstate.analysis.memory_map import MemoryMap
-from reinstate.figures.chart import (
-    Chart,
-    Line,
-    Series,
-    Trajectories,
-    at,
-    points,
-)
-from reinstate.figures.markup import (
-    Markup,
-    folded,
-    joined,
-    number,
-    row,
-    table,
-    tag,
-    with_bounds,
-)
+from reinstate.figures.chart import Chart, Line, Series, Trajectories, at, points
+from reinstate.figures.markup import Markup, folded, joined, number, row, table, tag, with_bounds
 from reinstate.figures.page.documents import Document
 from reinstate.figures.style import (
     DARK,
@@ -34,6 +18,7 @@ from reinstate.figures.style import (
     PAGE,
     ShownAgent,
     label,
+    own_style,
     readable,
     shown_agents,
 )
@@ -83,10 +68,10 @@ def colour_class(colour: str) -> str:
 
 
 def style_of(colours: Iterable[str]) -> str:
-    """Make a class for each colour, lighter or darker as the page's scheme needs."""
-    names = sorted({colour.lower() for colour in colours})
+    """Make a class for each colour, six hex digits, lighter or darker as the scheme needs."""
+    names = sorted({*colours})
     light, dark = (
-        "".join(f".{colour_class(name)}{{--c:{readable(name, page)}}}" for name in names)
+        "".join(f".c{name}{{--c:{readable(f'#{name}', page)}}}" for name in names)
         for page in (LIGHT, DARK)
     )
     return f"{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n"
@@ -134,21 +119,21 @@ def _name(chart: Chart, x: float) -> str:
     return chart.categories[round(x)] if chart.categories else f"{x:g}" if x % 1 else f"{x:.0f}"
 
 
+@own_style()
 def draw(chart: Chart, ident: str) -> Markup:
     """Draw the picture alone. page.js learns from it where the axes lie, and what they are."""
-    from reinstate.figures.canvas import Figure, own_style
+    from reinstate.figures.canvas import Figure
     from reinstate.figures.mpl import draw_chart
 
     (width, height), (left, right, above, below) = SIZE, MARGINS
     room = width - left - right, height - above - below
-    with own_style():
-        # Names of categories need as many lines as they need; numbers always fit.
-        drawn = Figure(figsize=SIZE, layout="constrained" if chart.categories else None)
-        axes = drawn.add_subplot()
-        if not chart.categories:
-            ends = left / width, below / height, 1 - right / width, 1 - above / height
-            drawn.subplots_adjust(*ends)
-        artists = draw_chart(axes, chart, *room, PAGE)
+    # Names of categories need as many lines as they need; numbers always fit.
+    drawn = Figure(figsize=SIZE, layout="constrained" if chart.categories else None)
+    axes = drawn.add_subplot()
+    if not chart.categories:
+        ends = left / width, below / height, 1 - right / width, 1 - above / height
+        drawn.subplots_adjust(*ends)
+    artists = draw_chart(axes, chart, *room, PAGE)
     for i, own in enumerate(artists):
         for artist in own:
             artist.set_gid(f"{GID}{i}")

@@ -38,8 +38,6 @@ from reinstate.runs.run import Opened, Run, open_run
 from reinstate.settings import to_dict
 
 FACTS = ("date", "preset", "command", "version", "commit", "jax", "device", "seconds")
-
-MAP = "memory-map.json"
 MAPPED = "hold a memory map", "remove it, or make it again with reinstate figure memory-map"
 
 
@@ -141,11 +139,11 @@ def _origin(path: Path, alone: bool) -> Origin:
 
 def _memory_map(folder: Path | None, experiment: Experiment) -> MemoryMap | None:
     """Read the memory map in a folder of results, if there is one."""
-    if folder is None or not (folder / MAP).exists():
+    if folder is None or not (file := folder / "memory-map.json").exists():
         return None
-    found = check(MemoryMap, read_json(folder / MAP), folder / MAP, *MAPPED)
+    found = check(MemoryMap, read_json(file), file, *MAPPED)
     if found["experiment"] != experiment.name:
-        raise UserError(f"{folder / MAP} is of {found['experiment']}: remove it")
+        raise UserError(f"{file} is of {found['experiment']}: remove it")
     return found
 
 

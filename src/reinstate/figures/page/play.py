@@ -120,7 +120,7 @@ def game_of(experiment: str) -> dict[str, Any]:
 
 
 def best_of(experiment: str) -> list[float]:
-    """Return the most reward per episode that memory of the own context allows, by exposure."""
+    """Return the most reward per episode that memory of the current context allows, by exposure."""
     task: Any = _task(experiment)
     if isinstance(task, WaterMaze):
         best = water_maze_optimum(task.height, task.width, task.steps, exposures=task.repeats)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from reinstate.analysis.results import AgentResults, CheckRow
 from reinstate.analysis.verdicts import VERDICTS, count_verdicts, in_words, with_interval
@@ -10,7 +10,6 @@ from reinstate.figures.chart import at, written
 from reinstate.figures.markup import (
     ABSENT,
     Markup,
-    facts,
     folded,
     joined,
     percent,
@@ -147,7 +146,8 @@ def origins(found: Sequence[Origin]) -> Iterator[Markup]:
     for origin in found:
         if origin.label:
             yield tag("h4", origin.label)
-        yield facts((name, _fact(name, value)) for name, value in origin.facts.items() if value)
+        known = [[tag("dt", n), tag("dd", _fact(n, v))] for n, v in origin.facts.items() if v]
+        yield tag("dl", *map(joined, known), class_="facts")
         title = f"Settings of {origin.label}" if origin.label else "Settings"
         rows = [row(tag("code", n), value) for n, value in flat(origin.settings)]
         yield folded(title, table(title, ["setting", "value"], rows))
@@ -159,25 +159,13 @@ def _fact(name: str, value: Any) -> object:
     return tag("code", value) if name in CODE else value
 
 
-class Claim(NamedTuple):
-    """A claim where it was tested: the document's identifier on the page, and its heading."""
-
-    check: CheckRow
-    ident: str
-    heading: str
-
-    @property
-    def where(self) -> Markup:
-        return tag("a", self.heading, href=f"#{self.ident}")
-
-
 def claims(documents: Sequence[Document], names: Names, judged: Judged) -> Markup | None:
     """Count the verdicts and show every claim."""
-    every = [Claim(c, *name) for name, own in zip(names, judged, strict=True) for c in own]
+    every = [(c, name) for name, own in zip(names, judged, strict=True) for c in own]
     alarms = [alarm for document in documents for alarm in document.results["alarms"]]
     if not every and not alarms:
         return None
-    counts = count_verdicts([claim.check for claim in every])
+    counts = count_verdicts([check for check, _ in every])
     parts = [tag("p", f"Alarm: {alarm}.", class_="contradicted") for alarm in alarms]
     parts += [tag("p", f"{in_words(counts)}.")] if counts["claims"] else []
     parts += [_table(every)] if every else []
@@ -185,14 +173,14 @@ def claims(documents: Sequence[Document], names: Names, judged: Judged) -> Marku
     return tag("section", heading, *parts, id="claims", aria_labelledby="claims-heading")
 
 
-def _table(every: Sequence[Claim]) -> Markup:
+def _table(every: Sequence[tuple[CheckRow, tuple[str, str]]]) -> Markup:
     """Put claims of each section of the paper under a row that names it; ours come last."""
     groups: dict[tuple[str, str], list[Markup]] = {}
-    for claim in every:
-        if section := claim.check["paper"] and claim.check["section"]:
-            first = _heading(f"Section {section}: ", claim.where)
-            groups.setdefault((claim.ident, section), [first]).append(_row(claim.check))
-    ours = [_row(claim.check) for claim in every if not claim.check["paper"]]
+    for check, (ident, heading) in every:
+        if section := check["paper"] and check["section"]:
+            first = _heading(f"Section {section}: ", tag("a", heading, href=f"#{ident}"))
+            groups.setdefault((ident, section), [first]).append(_row(check))
+    ours = [_row(check) for check, _ in every if not check["paper"]]
     last = [[_heading(OURS), *ours]] if ours else []
     return table("The paper’s claims, and ours", HEAD, *groups.values(), *last, class_="claims")
 
@@ -206,18 +194,10 @@ def _row(check: CheckRow) -> Markup:
     why = f" claimed: {check['bound']}; {_p(check)}"
     if check["tried"] and check["verdict"] != "supported":  # to make it hold
         why += f"; tried: {check['tried']}"
-    verdict = joined([_verdict(check), tag("span", why, class_="bound")])
-    cells = check["paper"] or ABSENT, _ours(check), verdict
+    word, ours = check["verdict"], with_bounds(check["value"], check["ci95"])
+    verdict = tag("span", f"{SIGNS[word]} {word}", class_=word), tag("span", why, class_="bound")
+    cells = check["paper"] or ABSENT, ours, joined(verdict)
     return row(check["claim"], *map(labelled, cells, HEAD[1:]))
-
-
-def _verdict(check: CheckRow) -> Markup:
-    verdict = check["verdict"]
-    return tag("span", f"{SIGNS[verdict]} {verdict}", class_=verdict)
-
-
-def _ours(check: CheckRow) -> str:
-    return with_bounds(check["value"], check["ci95"])
 
 
 def _p(check: CheckRow) -> str:

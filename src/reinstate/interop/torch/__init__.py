@@ -15,13 +15,7 @@ except ModuleNotFoundError as error:
 
 from reinstate.interop.torch.agent import Agent, Decision, Recognizer, Recollection, load_agent
 from reinstate.interop.torch.cell import EpisodicLSTMCell, Gates, LSTMState, load_cell, save_cell
-from reinstate.interop.torch.memory import (
-    DND,
-    Consolidating,
-    Contents,
-    EpisodicMemory,
-    Retrieval,
-)
+from reinstate.interop.torch.memory import DND, Consolidating, Contents, EpisodicMemory, Retrieval
 
 __all__ = [
     "DND",

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from reinstate.errors import require_positive
-from reinstate.interop.exchange import Weights, make_cell, num_gates, read_weights, write_weights
+from reinstate.interop import exchange
+from reinstate.interop.exchange import Weights, make_cell, num_gates, read_weights
 
 if TYPE_CHECKING:
     from reinstate import cell as original
@@ -131,18 +132,14 @@ class EpisodicLSTMCell(Module):
         return f"{self.input_size}, {self.hidden_size}, episodic={self.episodic}"
 
     @classmethod
-    def from_weights(cls, weights: Weights) -> Self:
-        """Make a cell of its weights, as arrays of JAX or NumPy."""
-        tensors = {"weight": to_tensor(weights.weight), "bias": to_tensor(weights.bias)}
-        like: Any = {"episodic": weights.episodic, "dtype": tensors["weight"].dtype}
-        cell = torch.nn.utils.skip_init(cls, *weights.sizes, **like)
-        cell.load_state_dict(tensors)
-        return cell
-
-    @classmethod
-    def from_jax(cls, cell: original.EpisodicLSTMCell) -> Self:
+    def from_jax(cls, cell: original.EpisodicLSTMCell | Weights) -> Self:
         """Make a cell with the weights of a JAX cell."""
-        return cls.from_weights(Weights(cell.weight, cell.bias, cell.episodic))
+        tensors = {"weight": to_tensor(cell.weight), "bias": to_tensor(cell.bias)}
+        like: Any = {"episodic": cell.episodic, "dtype": tensors["weight"].dtype}
+        sizes = Weights(cell.weight, cell.bias, cell.episodic).sizes
+        made = torch.nn.utils.skip_init(cls, *sizes, **like)
+        made.load_state_dict(tensors)
+        return made
 
     def to_weights(self) -> Weights:
         """Return the weights as arrays of NumPy."""
@@ -177,9 +174,9 @@ def _to_array(x: Tensor) -> np.ndarray:
 
 def save_cell(path: str | Path, cell: EpisodicLSTMCell) -> None:
     """Write a cell's weights to a file that `reinstate.interop.exchange.load_cell` reads too."""
-    write_weights(path, cell.to_weights())
+    exchange.save_cell(path, cell.to_weights())
 
 
 def load_cell(path: str | Path) -> EpisodicLSTMCell:
     """Make a cell of the weights in a file, whichever side wrote it."""
-    return EpisodicLSTMCell.from_weights(read_weights(path))
+    return EpisodicLSTMCell.from_jax(read_weights(path))

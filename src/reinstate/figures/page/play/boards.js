@@ -64,7 +64,7 @@ const Boards = (() => {
     const svg = picture(width * SIDE, height * SIDE, { class: "maze" }, ...cells, hint, goal, trail, token);
     parent.replaceChildren(svg);
     parent.setAttribute("role", "application");
-    parent.setAttribute("aria-label", "Maze: arrow keys move, Enter goes on");
+    parent.setAttribute("aria-label", "Maze: arrow keys move, Enter continues");
     let at = 0;
 
     // A tap beside the token is a move towards it.
@@ -119,7 +119,7 @@ const Boards = (() => {
       button.addEventListener("click", () => pull(arm));
       return button;
     });
-    const group = made("div", { class: "arms", role: "group", "aria-label": "Arms: keys 1 to 9 and 0, Enter goes on" }, ...buttons);
+    const group = made("div", { class: "arms", role: "group", "aria-label": "Arms: keys 1 to 9 and 0, Enter continues" }, ...buttons);
     parent.replaceChildren(group);
     return ({ view, wishes, playing }) => {
       buttons.forEach((button, arm) => {

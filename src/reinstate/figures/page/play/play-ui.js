@@ -139,7 +139,7 @@
       say(tell(task, steps, "You are"));
       if (!over()) return;
       const earned = `${name(task)} is over: ${count(rewardOf(steps), kind.reward)}.`;
-      say(finished() ? `${earned} In all you have ${inAll()}. Now watch the agent.` : `${earned} Enter, or the button, goes on.`);
+      say(finished() ? `${earned} In all you have ${inAll()}. Now watch the agent.` : `${earned} Press Enter, or the button, to continue.`);
       if (focused) part("keys").firstChild.focus();
     }
 
