@@ -12,9 +12,7 @@ import pytest
 from jax import Array
 
 from reinstate.agent import AGENTS, Network
-from reinstate.analysis.memory_map import evaluate_watched
 from reinstate.errors import UserError
-from reinstate.evaluation import Condition, Evaluation
 from reinstate.memory import DND, Consolidating, Contents, Memory
 from reinstate.memory.keys import Keys, Lookup
 from reinstate.memory.recognition import Recollection
@@ -160,23 +158,6 @@ def test_who_is_told_sees_the_same_key_at_every_exposure_and_others_see_what_the
     many = ByIdentity(replace(WORLD, barcode_length=5, distractors=0, num_contexts=9))
     keys = np.asarray(jax.vmap(many.contexts)(many.sample_epoch(jax.random.key(0))))[:, 0]
     assert len(np.unique(keys, axis=0)) == 9  # more than there are dimensions
-
-
-def test_the_told_find_their_context_where_others_err() -> None:
-    world = replace(WORLD, distractors=40)
-
-    def right(name: str) -> Any:
-        settings = replace(QUICK, task=world, network=Network(hidden_size=4))
-        learner = settings.make_learner(name)
-        player = learner.agent(learner.init(jnp.array(0)).params)
-        condition = Condition(world, learner.memory)
-        record = evaluate_watched(condition, player, Evaluation(epochs=9), jnp.array(0))[0]
-        names, known = np.asarray(record.context_id), np.asarray(record.exposure) > 0
-        nearest = np.asarray(record.retrieved)[..., 0]
-        return (np.take_along_axis(names, np.maximum(nearest, 0), axis=1) == names)[known].mean()
-
-    assert right("epl2rl-keys-told") == 1.0
-    assert 0.4 < right("epl2rl-soft") < 1.0
 
 
 def test_a_learned_key_ignores_what_says_nothing() -> None:
