@@ -14,6 +14,7 @@ import pytest
 
 from reinstate.errors import LARGEST_COUNT, LARGEST_NUMBER, UserError
 from reinstate.memory import DND, MEMORIES
+from reinstate.memory.keys import Keys
 from reinstate.memory.recognition import Recognition
 from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.settings import Settings, from_dict
@@ -32,6 +33,7 @@ KINDS: dict[str, tuple[Any, Any]] = {  # name → what a file is read as, and wh
     "noisy bandits": (NoisyBandits, NoisyBandits()),
     **{name: (type(made := MEMORIES[name]()), made) for name in MEMORIES},
     "recognition": (Recognition, Recognition()),
+    "keys": (Keys, Keys()),
     "pretraining": (Pretraining, Pretraining()),
 }
 DERIVED = "episodes_per_epoch", "cells", "the last seed"  # products and a sum that messages name

@@ -42,7 +42,7 @@ def agents_of_others() -> list[str]:
 def test_odd_names_are_not_looked_at_and_others_are(add: Any) -> None:
     lines = [f"{name} = odd:thing" for name in ODD if name] + [" = odd:thing", "good = odd:thing"]
     add("odd", "\n".join(lines))
-    assert agents_of_others() == ["good"]
+    assert set(agents_of_others()) == {"good", "epl2rl-posterior"}  # and what the study brings
     found: Any = AGENTS.find("good")
     assert found == 1
     for name in ODD:

@@ -142,6 +142,8 @@ def test_settings_for_an_agent_have_its_own_memory(agent: str) -> None:
     recognising = ("epl2rl-recognition", "epl2rl-recognition-110")
     own: dict[str, DND] = dict.fromkeys(recognising, Consolidating(6, 3, reach=0.2))
     own["epl2rl-oracle"] = replace(RECOGNISING.memory, distance="euclidean")  # keyed by number
+    readers = ("epl2rl-keys", "epl2rl-soft", "epl2rl-keys-told")
+    own |= dict.fromkeys(readers, replace(RECOGNISING.memory, k=5))
     if agent not in own:
         assert found == RECOGNISING
         return

@@ -30,6 +30,7 @@ from reinstate_paper.claims import SHARES as SHARES
 from reinstate_paper.claims import does_as_well
 from reinstate_paper.claims import lead as lead
 from reinstate_paper.margins import MARGINS as MARGINS
+from reinstate_paper.noisy_barcodes import LEARNED, shares
 
 RESULTS = Path(__file__).parents[2] / "results"
 NBSP = "\N{NO-BREAK SPACE}"
@@ -362,6 +363,31 @@ def updates(document: Record) -> list[Mapping[str, Any]]:
     kinds = [agents[name]["learner"] for name in ("epl2rl", "transformer")]
     ours, theirs = (each["epochs"] * episodes // each["episodes_per_update"] for each in kinds)
     return [{"task": SHARED.get(name, name), "ours": ours, "theirs": theirs}]
+
+
+def context_of(document: Record) -> str:
+    """Say what a context of noisy barcodes is made of."""
+    task = document["settings"]["task"]
+    flips = f", each flipped with {task['noise']:g}" if task["noise"] else ""
+    more = f" + {task['distractors']} redrawn" if task["distractors"] else ""
+    return f"{task['barcode_length']} bits{flips}{more}"
+
+
+def noisy(documents: Sequence[Record]) -> list[Mapping[str, Any]]:
+    """List what agents earn in noisy barcodes, and which share of what can be had learned keys do.
+
+    Shares are of new barcodes and of those trained on.
+    """
+    found: list[Mapping[str, Any]] = []
+    for document in documents:
+        agents = document["agents"]
+        trained = {name: one["on_training_contexts"] for name, one in agents.items()}
+        both = [
+            with_interval(over_seeds(shares(each, LEARNED)), ".3f") for each in (agents, trained)
+        ]
+        rewards = {name: f"{one['reward']['mean']:.2f}" for name, one in agents.items()}
+        found.append({"context": context_of(document), "rewards": rewards, "share": both})
+    return found
 
 
 def elsewhere(documents: Sequence[Record], worlds: Sequence[str]) -> list[Mapping[str, Any]]:

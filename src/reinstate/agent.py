@@ -17,6 +17,7 @@ from reinstate import recompute
 from reinstate.cell import EpisodicLSTMCell, LSTMState
 from reinstate.errors import UserError, require_choices, require_positive
 from reinstate.memory import Memory
+from reinstate.memory.keys import Keys
 from reinstate.memory.recognition import Recognition, Recognizer
 from reinstate.player import Again, Decision, Inputs, Player
 from reinstate.registry import Registry
@@ -45,6 +46,7 @@ class Network:
     signs and loses sizes beyond 1; or c scaled down to a root mean square of 1 where it has more,
     which keeps the units' proportions."""
     recognition: Recognition = field(default_factory=Recognition)
+    keys: Keys = field(default_factory=Keys)
 
     def __post_init__(self) -> None:
         require_positive(hidden_size=self.hidden_size)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from reinstate.figures import style
+from reinstate_paper.noisy_barcodes import NOISY_BARCODES
 
 # Machado, Oliveira and Fernandes 2009: how linear RGB looks to those without green cones.
 DEUTERANOPIA = np.array(
@@ -24,6 +25,9 @@ LINES: dict[str, Mapping[Any, str]] = {
     "agents": {
         name: style.colour(name) or ""
         for name in ("epl2rl", "l2rl", "l2rl-context", "epl2rl-recognition", "epl2rl-input")
+    },
+    "readers": {
+        name: style.colour(name) or "" for name in (*NOISY_BARCODES.agents, "epl2rl-posterior")
     },
     "stages": dict(enumerate(style.STAGES)),
     "strategies": {name: style.STRATEGIES[name] for name in ("IMF", "IMB", "EMF", "EMB")},

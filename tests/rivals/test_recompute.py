@@ -11,22 +11,24 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reference.through_time import go_back
 from reinstate.agent import AGENTS, Agent, Network
 from reinstate.cell import EpisodicLSTMCell
 from reinstate.learner import A2C, Learner, a2c_loss
-from reinstate.memory import DND
+from reinstate.memory import DND, Memory
 from reinstate.recompute import play_to_learn
 from reinstate.rivals.base import Rival
 from reinstate.rivals.recurrent import LSTM
 from reinstate.rollout import play, start_lanes
 from reinstate.runs.size import bytes_of
-from reinstate.tasks.bandits import BarcodeBandits
+from reinstate.tasks.bandits import BarcodeBandits, NoisyBandits
 from reinstate.tasks.base import World
 from test_early_end import WORLD as UNTIL_REWARDED
 
 WORLD = BarcodeBandits(
     num_arms=3, pulls=3, num_contexts=3, repeats=3, barcode_length=4, trial_input=True
 )
+NOISY = NoisyBandits.of(WORLD, noise=0.1)  # for all agents: some are told how noisy it is
 NETWORK = Network(hidden_size=6)
 NONE = DND(capacity=1)
 SETTINGS = A2C(lanes=2, epochs=1, discount=0.8, value_cost=0.3)
@@ -39,17 +41,17 @@ def shallow(name: str, world: World) -> Any:
     return replace(maker, **less)(world, NETWORK, key=jax.random.key(0))
 
 
-def gradient(play: Callable[..., Any], world: World, agent: Any) -> Any:
+def gradient(play: Callable[..., Any], world: World, agent: Any, memory: Memory = NONE) -> Any:
     """Return the loss over an epoch of two lanes, and its gradient."""
     tasks = jax.vmap(world.sample_epoch, out_axes=1)(jax.random.split(jax.random.key(3), 2))
     keys = jax.random.split(jax.random.key(4), 2)
 
     def loss(agent: Any) -> Any:
-        start = start_lanes(world, agent, NONE, 2)
+        start = start_lanes(world, agent, memory, 2)
         if play is play_to_learn:
-            _, played = play(world, agent, NONE, start, tasks, keys)
+            _, played = play(world, agent, memory, start, tasks, keys)
         else:
-            run = jax.vmap(partial(play, world, agent, NONE), in_axes=(0, 1, 0))
+            run = jax.vmap(partial(play, world, agent, memory), in_axes=(0, 1, 0))
             _, played = run(start, tasks, keys)
         return a2c_loss(played.steps, SETTINGS, jnp.array(0.1))[0]
 
@@ -61,13 +63,46 @@ def assert_same(one: Any, other: Any) -> None:
         np.testing.assert_allclose(a, b, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["lru", "deltanet", "transformer", "hcam"])
-def test_the_gradient_is_that_of_the_play(name: str) -> None:
-    agent = shallow(name, WORLD)
-    assert agent.again is not None
-    again = gradient(play_to_learn, WORLD, agent)
-    assert_same(again, gradient(play, WORLD, agent))
-    assert all(np.any(np.asarray(g) != 0) for g in jax.tree.leaves(again[1]))
+KINDS = [name for name in AGENTS if not name[-1].isdigit()]  # the others differ in size
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_gradient_is_that_of_the_play(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every agent that decides again; those with weights in what they recall do not."""
+    monkeypatch.setattr("reinstate.recompute.serves", lambda units, dtype: True)  # as on a GPU
+    monkeypatch.setattr("reinstate.recompute.go_back", go_back)
+    agent, memory = shallow(name, NOISY), AGENTS[name].memory_for(DND(9), NOISY, NETWORK)
+    assert agent.again is None or not recalls_by_weights(agent, memory)
+    if agent.again is not None:
+        again = gradient(play_to_learn, NOISY, agent, memory)
+        assert_same(again, gradient(play, NOISY, agent, memory))
+        assert all(np.any(np.asarray(g) != 0) for g in jax.tree.leaves(again[1]))
+
+
+@pytest.mark.parametrize("name", ["epl2rl-recognition", "epl2rl-keys", "epl2rl-soft"])
+def test_some_agents_have_weights_in_what_they_recall(name: str) -> None:
+    memory = AGENTS[name].memory_for(DND(9), NOISY, NETWORK)
+    assert recalls_by_weights(shallow(name, NOISY), memory)
+
+
+def recalls_by_weights(agent: Any, memory: Memory) -> bool:
+    """Whether a gradient of what comes back reaches anything of the agent."""
+    if not agent.remembers:
+        return False
+    rng = np.random.default_rng(0)
+    contexts = rng.normal(size=(4, NOISY.context_size)).astype(np.float32)
+    values = rng.normal(size=(4, agent.value_size)).astype(np.float32)
+
+    @eqx.filter_jit
+    @eqx.filter_grad
+    def slopes(agent: Any) -> Any:
+        contents = memory.empty(NOISY.context_size, agent.value_size)
+        for context, value in zip(contexts, values, strict=True):
+            contents = memory.write(contents, jnp.array(context), jnp.array(value))
+        recalled, *_ = agent.read(memory, contents, jnp.ones(4), agent.initial_state())
+        return sum(jnp.sum(part) for part in jax.tree.leaves(recalled))
+
+    return any(np.any(np.asarray(g) != 0) for g in jax.tree.leaves(slopes(agent)))
 
 
 def test_steps_after_an_early_end_are_not_seen() -> None:

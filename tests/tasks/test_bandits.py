@@ -116,6 +116,39 @@ def test_the_last_bits_are_redrawn() -> None:
         NoisyBandits(redrawn=10)
 
 
+def test_distractors_are_drawn_at_every_exposure_and_leave_the_barcode_as_it_was() -> None:
+    plain, more = (
+        NoisyBandits.of(RECURRING, noise=0.1, distractors=n).sample_epoch(jax.random.key(0))
+        for n in (0, 6)
+    )
+    assert plain.context.shape == (200, 10) and more.context.shape == (200, 16)
+    np.testing.assert_array_equal(more.context[:, :10], plain.context)
+    drawn = np.asarray(more.context[:, 10:])
+    assert set(np.unique(drawn)) == {0.0, 1.0}
+    np.testing.assert_allclose(np.corrcoef(drawn.T), np.eye(6), atol=0.25)
+
+
+def test_none_of_the_barcodes_for_training_is_evaluated_on() -> None:
+    world = NoisyBandits.of(RECURRING, barcode_length=6, codes="training")
+    assert world.for_evaluation() == NoisyBandits.of(world, codes="evaluation")
+    assert NoisyBandits().for_evaluation() == NoisyBandits()
+
+    def shown(world: NoisyBandits) -> set[int]:
+        keys = jax.random.split(jax.random.key(0), 300)
+        contexts = np.asarray(jax.jit(jax.vmap(world.sample_epoch))(keys).context)
+        assert len(np.unique(contexts[0], axis=0)) == 4
+        return set((contexts @ 2 ** np.arange(6)).astype(int).ravel().tolist())
+
+    trained, new = shown(world), shown(NoisyBandits.of(world, codes="evaluation"))
+    assert not trained & new
+    assert trained | new == set(range(64)) - {0, 32}  # but those whose first bits are all 0
+    for bit in range(6):  # no single bit tells the halves apart
+        ones = np.mean([number >> bit & 1 for number in trained])
+        assert 0.25 < ones < 0.75
+    with pytest.raises(UserError, match="barcodes of length 2 give 3 contexts and up to 4"):
+        NoisyBandits.of(RECURRING, barcode_length=3, codes="training")
+
+
 def test_zipfs_law() -> None:
     drawn = np.asarray(Zipf(3, 6000, 1.0).sample(jax.random.key(0)))
     shares = np.bincount(drawn) / 6000

@@ -19,6 +19,7 @@ WORLDS: list[World] = [
         num_arms=3, pulls=4, mapping="independent", process="urn", alpha=1.5, trial_input=True
     ),
     NoisyBandits(num_arms=3, num_contexts=4, mapping="independent", zipf=1.0),
+    NoisyBandits(num_arms=3, num_contexts=4, codes="training"),
     WaterMaze(),
     WaterMaze(height=1, width=6, steps=7, goals="independent", process="urn"),
     EpisodicTwoStep(),

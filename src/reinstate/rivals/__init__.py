@@ -16,6 +16,7 @@ LRU = "reinstate.rivals.recurrent:LRUMaker"
 DELTANET = "reinstate.rivals.deltanet:DeltaNetMaker"
 TRANSFORMER = "reinstate.rivals.attention:TransformerMaker"
 HCAM = "reinstate.rivals.attention:HCAMMaker"
+KEYS = "reinstate.rivals.keys:KeysMaker"
 
 EQUAL: Mapping[str, Later] = {
     "epl2rl-oracle": later(
@@ -92,5 +93,28 @@ WIDE: Mapping[str, Later] = {
     "hcam-128": later(HCAM, "hcam of width 128", "HCAM, 128", "#243A70", width=128),
 }
 
-for _name, _maker in {**EQUAL, **MEDIUM, **WIDE}.items():
+READERS: Mapping[str, Later] = {
+    "epl2rl-keys": later(
+        KEYS,
+        "episodic LSTM that learns which part of a context to look memories up by",
+        "epL2RL+Keys",
+        "#DC267F",
+    ),
+    "epl2rl-soft": later(
+        KEYS,
+        "the same read without learned keys: contexts are compared as they are",
+        "epL2RL, soft read",
+        "#785EF0",
+        compared="raw",
+    ),
+    "epl2rl-keys-told": later(
+        KEYS,
+        "the same read by which context it is: what perfect keys would earn",
+        "epL2RL+Keys, told",
+        "#000000",
+        compared="told",
+    ),
+}
+
+for _name, _maker in {**EQUAL, **MEDIUM, **WIDE, **READERS}.items():
     register("agent", _name, _maker)

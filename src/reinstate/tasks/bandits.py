@@ -1,6 +1,6 @@
 """Experiments 1 and 2: bandits with one good arm, which a barcode or a drawing identifies."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -20,6 +20,7 @@ from reinstate.tasks.base import UNIT, Bounds, Observation, RecurringWorld
 from reinstate.tasks.drawings import DrawingWorld
 
 MAX_BARCODE_LENGTH = 30  # barcodes are drawn as int32 numbers
+MAX_DISTRACTORS = 10_000
 
 
 def check_barcodes(num: int, length: int) -> None:
@@ -204,6 +205,10 @@ class NoisyBandits(BarcodeBandits):
     """Probability that a bit of the barcode is flipped, at every exposure by itself."""
     redrawn: int = 0
     """Bits, the last ones of the barcode, that are drawn again at every exposure."""
+    distractors: int = 0
+    """Bits behind the barcode that say nothing: they are drawn at every exposure by themselves."""
+    codes: Literal["all", "training", "evaluation"] = "all"
+    """Barcodes that contexts have: all, or the half for training, of which none is evaluated on."""
     zipf: float = 0.0
     """Exponent of Zipf's law by which contexts are drawn; 0: the process draws them."""
 
@@ -211,7 +216,10 @@ class NoisyBandits(BarcodeBandits):
         super().__post_init__()
         require_probability(noise=self.noise)
         require_not_negative(redrawn=self.redrawn)
+        require_within(0, MAX_DISTRACTORS, distractors=self.distractors)
         require_within(0, 100, zipf=self.zipf)
+        if self.codes != "all":
+            check_barcodes(self.sequence.max_tasks, self.barcode_length - 1)
         if self.redrawn >= self.barcode_length:
             raise UserError(
                 f"redrawn = {self.redrawn} leaves nothing of {self.barcode_length} bits: lower it"
@@ -221,6 +229,14 @@ class NoisyBandits(BarcodeBandits):
     def of(cls, world: BarcodeBandits, **changes: Any) -> "NoisyBandits":
         """Return a world of bandits with noise, otherwise as it is."""
         return cls(**{**{f.name: getattr(world, f.name) for f in fields(world)}, **changes})
+
+    @property
+    def context_size(self) -> int:
+        return self.barcode_length + self.distractors
+
+    def for_evaluation(self) -> "NoisyBandits":
+        """Return the world whose barcodes are those of the other half, if they were halved."""
+        return replace(self, codes="evaluation") if self.codes == "training" else self
 
     @property
     def sequence(self) -> Process:
@@ -234,12 +250,29 @@ class NoisyBandits(BarcodeBandits):
 
     def contexts_of(self, key: Array, index: Array, exposure: Array) -> Array:
         key, noise_key, other_key = jax.random.split(key, 3)
-        shown = barcodes(key, self.sequence.max_tasks, self.barcode_length)[index]
+        shown = self._barcodes(key)[index]
         others = jax.random.bernoulli(other_key, 0.5, shown.shape).astype(shown.dtype)
         kept = jnp.arange(self.barcode_length) < self.barcode_length - self.redrawn
         shown = jnp.where(kept[None, :], shown, others)
         flipped = jax.random.bernoulli(noise_key, self.noise, shown.shape)
-        return jnp.where(flipped, 1 - shown, shown)
+        shown = jnp.where(flipped, 1 - shown, shown)
+        more = index.shape[0], self.distractors
+        distractors = jax.random.bernoulli(jax.random.fold_in(other_key, 1), 0.5, more)
+        return jnp.concatenate([shown, distractors.astype(shown.dtype)], axis=1)
+
+    def _barcodes(self, key: Array) -> Array:
+        """Draw an epoch's barcodes, all or those of one half, (contexts, barcode_length)."""
+        num = self.sequence.max_tasks
+        if self.codes == "all":
+            return barcodes(key, num, self.barcode_length)
+        free = barcodes(key, num, self.barcode_length - 1)
+        # For each choice of the others, the last bit is 0 in one half and 1 in the other.
+        places = jnp.arange(free.shape[1], dtype=jnp.uint32)
+        number = jnp.sum(free.astype(jnp.uint32) << places[None, :], axis=1, dtype=jnp.uint32)
+        mixed = number * jnp.uint32(0x9E3779B1)
+        mixed = (mixed ^ (mixed >> 15)) * jnp.uint32(0x85EBCA6B)
+        last = (mixed >> 31) ^ jnp.uint32(self.codes == "training")
+        return jnp.concatenate([free, last.astype(free.dtype)[:, None]], axis=1)
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,11 @@ class Agent(Module):
 
     def __init__(self, agent: original.Agent) -> None:
         super().__init__()
+        if type(agent).__name__ != "Agent":
+            raise ValueError(
+                f"PyTorch has no {type(agent).__name__}, only the paper's agents and those that"
+                " recognise: play it in JAX"
+            )
         self.recognizer = None if agent.recognizer is None else Recognizer(agent.recognizer)
         self.recalls_once = agent.recalls_once
         self.cell = EpisodicLSTMCell.from_jax(agent.cell)
