@@ -4,12 +4,13 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from reinstate.errors import UserError
-from reinstate.runs.engines import Job
+from reinstate.files import locked
+from reinstate.runs.engines import Engine, Job, Started
 from reinstate.runs.sweep import plan
 from reinstate_paper.multiverse import cells as running
 from reinstate_paper.multiverse import verb
@@ -31,6 +32,7 @@ from reinstate_paper.multiverse.grids import (
     RATE,
 )
 from reinstate_paper.multiverse.verb import Multiverse
+from tiny import SILENT
 
 CLAIM = "epl2rl-input is at chance (share of seeds)"
 
@@ -181,6 +183,27 @@ def test_a_file_names_what_made_the_cells_that_it_took_over(
     assert read_cells(file)["barcode-bandits"] == recorded
     replace(options, first_seed=9).do("y")
     assert "earlier" not in json.loads((tmp_path / "memory-as-input-9.json").read_text())
+
+
+def test_runs_are_done_in_a_folder_that_is_held_and_empty(tmp_path: Path) -> None:
+    jobs = plan(replace(MAPS["memory-as-input"].rates(), settings={}))
+    begun: list[str] = []
+
+    class Hands:
+        workers = 1
+
+        def start(self, folder: Path) -> Any:
+            def begin(job: Job, folder: Path) -> Started:
+                begun.append(job.name)
+                job.run(folder).path.mkdir()
+                job.run(folder).evaluation_path.touch()
+                return Started(lambda: True, lambda: None, lambda: None)
+
+            return begin
+
+    with locked(tmp_path / "out"):
+        running.run(jobs, cast(Engine, Hands()), tmp_path / "out", SILENT)
+    assert begun == [job.name for job in jobs]
 
 
 def test_the_command_runs_the_cells_that_are_asked_for(

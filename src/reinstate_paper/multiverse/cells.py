@@ -38,6 +38,7 @@ def run(jobs: Sequence[Job], engine: Engine, out: Path, reporter: Reporter) -> N
     folder = out.absolute()
     waiting = [job for job in jobs if not job.is_done(folder)]
     if waiting:
+        (folder / "runs").mkdir(parents=True, exist_ok=True)  # inside `out`, which is held
         Handed(waiting, engine, 1, folder, reporter).see_through()
 
 
