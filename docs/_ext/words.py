@@ -108,6 +108,16 @@ def first_exposure(agent: Record) -> str:
     return f"{rewards['mean'][0]:.2f}" if rewards else "–"
 
 
+def simulated(optimum: Record) -> Record:
+    """Return what an ideal player was simulated to earn, where the ceiling is but a bound."""
+    return optimum.get("elimination_simulated") or optimum.get("pooled_simulated") or {}
+
+
+def reachable(optimum: Record) -> float:
+    """Return the most that an agent with a memory is known to be able to earn."""
+    return float(simulated(optimum).get("mean", optimum["with_memory"]))
+
+
 def parts_of(summary: Record, document: Record) -> Record:
     """Return what the overview says of an experiment; the document has the recognising agent."""
     experiment = EXPERIMENTS[document["experiment"]]
@@ -126,6 +136,8 @@ def players(document: Record) -> Iterator[Record]:
     """Yield agents, and of the bandit algorithms those that the paper's Fig. 3 shows."""
     experiment = EXPERIMENTS[document["experiment"]]
     number, rivals = experiment.number, ("gittins", "gittins with memory")
+    optimum = document["optimum"]
+    best = {True: reachable(optimum), False: optimum["without_memory"]}
     found = {name: document["baselines"].get(name) for name in rivals}
     for name, player in {**document["agents"], **found}.items():
         if player:
@@ -134,7 +146,9 @@ def players(document: Record) -> Iterator[Record]:
             yield {
                 "player": f"*{name}*" if name in rivals else name,
                 "rewards": mean if name in rivals else with_interval(player["reward"], number),
-                "share": None if name in rivals else player["share_of_ceiling"],
+                "share": None
+                if name in rivals
+                else player["reward"]["mean"] / best[player["remembers"]],
                 "more": {column: f"{score:{number}}" for column, score in columns},
             }
 
@@ -303,9 +317,9 @@ def parts(document: Record) -> str:
     return markdown([*rows.values()])
 
 
-def simulated(optimum: Record) -> str:
-    """Say what was simulated to be reachable, where the ceiling is a bound."""
-    found = optimum.get("elimination_simulated") or optimum.get("pooled_simulated")
+def with_width(optimum: Record) -> str:
+    """Write what was simulated to be reachable, where the ceiling is a bound."""
+    found = simulated(optimum)
     return f"{found['mean']:.3f} ± {found['half_width']:.3f}" if found else ""
 
 
@@ -313,9 +327,7 @@ def contest(documents: Sequence[Record]) -> list[Mapping[str, Any]]:
     """List agents with their size, and what they earn in each contest: of how much is reachable."""
     agents: dict[str, dict[str, Any]] = {}
     for document in documents:
-        # What a memory of the whole epoch can earn: simulated, exact, or at least a bound.
-        optimum = document["optimum"]
-        best = optimum.get("elimination_simulated", {}).get("mean", optimum["with_memory"])
+        best = reachable(document["optimum"])
         settings = recorded_settings(
             EXPERIMENTS[document["experiment"]].world, document["settings"]
         )
