@@ -14,6 +14,7 @@ from scipy import stats
 from reinstate.agent import AGENTS
 from reinstate.analysis.verdicts import ALPHA, holm
 from reinstate.analysis.verdicts import over_seeds as over_seeds
+from reinstate.analysis.verdicts import tolerance
 from reinstate.analysis.verdicts import with_interval as with_interval
 from reinstate.choices.model import STRATEGIES as STRATEGIES
 from reinstate.figures.style import label as label
@@ -146,11 +147,18 @@ def players(document: Record) -> Iterator[Record]:
             yield {
                 "player": f"*{name}*" if name in rivals else name,
                 "rewards": mean if name in rivals else with_interval(player["reward"], number),
+                "runs": "" if name in rivals else single_runs(player["reward"], number),
                 "share": None
                 if name in rivals
                 else player["reward"]["mean"] / best[player["remembers"]],
                 "more": {column: f"{score:{number}}" for column, score in columns},
             }
+
+
+def single_runs(reward: Record, number: str) -> str:
+    """Write the range that holds nine in ten single runs."""
+    ends = tolerance(reward["per_seed"])
+    return "" if ends is None else " to ".join(f"{end:{number}}" for end in ends)
 
 
 def milestones(agent: Record) -> Iterator[Record]:
