@@ -239,6 +239,7 @@ def _made(document: Record) -> Iterator[Record]:
     """Yield the parts of a file that a command made: all of it, some agents, or each cell."""
     presets = [each for found in document.get("cells", {}).values() for each in found.values()]
     yield from [cell for cells in presets for cell in cells.values()] or [document]
+    yield from document.get("earlier", ())  # what made cells that a later command took over
     agents = document.get("agents", {})
     for agent in agents.values() if isinstance(agents, dict) else ():
         if "recorded" in agent:
