@@ -23,7 +23,6 @@ from reinstate.runs.search import ranked
 from reinstate.runs.whole import summarise
 from reinstate.settings import Settings, completed, differences, from_dict, to_dict
 from reinstate_paper import PAPER_EXPERIMENTS
-from reinstate_paper.coding import observers
 from reinstate_paper.margins import FAILS
 from words import repeatable
 
@@ -228,17 +227,6 @@ def test_similarity_has_both_sides_where_seeds_are_not_kept() -> None:
             outside = (abs(row["value"]) - high) / error
             p = 2 * stats.t.sf(abs(outside), row["seeds"] - 1)
             assert row["p"] == pytest.approx(p, rel=0.01)
-
-
-def test_the_observers_of_codings_are_those_of_this_version() -> None:
-    found = recorded("two-step/codings.json")
-    assert_near(found["observers"], observers(paper("two-step").task, len(found["seeds"]), 100))
-
-
-def assert_near(found: Any, made: Any) -> None:
-    """Assert that recorded numbers, which are rounded, are those that were made."""
-    assert jax.tree.structure(found) == jax.tree.structure(made)
-    assert jax.tree.leaves(found) == pytest.approx(jax.tree.leaves(made), rel=1e-5)
 
 
 @functools.cache

@@ -12,9 +12,8 @@ import numpy as np
 from scipy import stats
 
 from reinstate.agent import AGENTS
-from reinstate.analysis.verdicts import ALPHA, holm
+from reinstate.analysis.verdicts import ALPHA, holm, tolerance
 from reinstate.analysis.verdicts import over_seeds as over_seeds
-from reinstate.analysis.verdicts import tolerance
 from reinstate.analysis.verdicts import with_interval as with_interval
 from reinstate.choices.model import STRATEGIES as STRATEGIES
 from reinstate.figures.style import label as label
