@@ -274,6 +274,24 @@ def _at_chance(part: Record) -> str:
     return f"{shares[0]:.0%}" if shares else "–"
 
 
+def gradient_noise(document: Record) -> Iterator[Record]:
+    """Yield for each agent what was measured in all seeds, before training and after some."""
+    rows: dict[tuple[str, str, str], dict[int, list[Record]]] = {}
+    for row in document["rows"]:
+        what = row["experiment"], row["agent"], row["choice"].removeprefix("task.")
+        rows.setdefault(what, {}).setdefault(row["epochs"], []).append(row)
+    for (experiment, agent, choice), (first, later) in (
+        (what, found.values()) for what, found in rows.items()
+    ):
+        lanes = [f"{each['lanes']:,.0f}" if each["lanes"] else "not measurable" for each in later]
+        yield {
+            "who": f"{label(agent)}{', ' + choice if choice else ''}",
+            "experiment": experiment,
+            "noise": [f"{np.mean([row['noise'] for row in each]):.3g}" for each in (first, later)],
+            "lanes": ", ".join(lanes),
+        }
+
+
 def compressed(document: Record) -> Iterator[Record]:
     """Yield rewards by the size of the input; how one compares with the gate is in its type."""
     for name, presets in document["experiments"].items():
