@@ -25,10 +25,10 @@ AGENT = re.compile(r"(?<![\w-])(?:ep)?l2rl(?:-[a-z]+)?(?:-\d+)?(?![\w-])")
 def players_and_optima(document: Results) -> list[Record]:
     """List what agents earn, then in the same columns what can be earned at best."""
     played = [*players(document)]
-    none = {"share": None, "runs": "", "more": dict.fromkeys(played[0]["more"], "")}
+    none: Record = {"share": None, "runs": "", "more": dict.fromkeys(played[0]["more"], "")}
     optima = document["optimum"].items()
     values = {name: as_text(v) for name, v in optima if not isinstance(v, (list, bool))}
-    best = [{"player": f"*{n.replace('_', ' ')}*", "rewards": v} | none for n, v in values.items()]
+    best = [{"player": f"*{n.replace('_', ' ')}*", "rewards": v, **none} for n, v in values.items()]
     return played + best
 
 

@@ -156,13 +156,17 @@ def test_recorded_cells_are_done_and_give_others_their_rates(
     tmp_path: Path, recorded: list[Cell]
 ) -> None:
     done: list[Job] = []
-    what: Any = ("memory-as-input", done.extend, lambda job: True, tmp_path)
-    assert make_map(*what, recorded) == recorded and not done
+
+    def make(known: list[Cell], first_seed: int | None = None) -> list[Cell]:
+        name, every = "memory-as-input", lambda job: True
+        return make_map(name, done.extend, every, tmp_path, known, first_seed)
+
+    assert make(recorded) == recorded and not done
     one, missing, *others = recorded
-    assert make_map(*what, [*others, one]) == [one, *others]
+    assert make([*others, one]) == [one, *others]
     assert [dict(job.options) for job in done] == [missing.options] * 3
     done.clear()  # on other seeds they are not done
-    assert make_map(*what, recorded, first_seed=3300) == []
+    assert make(recorded, 3300) == []
     assert len(done) == 3 * len(recorded)
     assert {job.options[RATE] for job in done} == {0.02}
     assert {job.settings["first_seed"] for job in done} == {3300}

@@ -62,12 +62,13 @@ class Multiverse(Verb):
         with locked(self.out):
             known = [cell for path in dict.fromkeys((record, file)) for cell in known_cells(path)]
             what: Any = (self.claim, do, lambda job: self._asked(job.options), self.out)
+            more: Any = {"known": known, "first_seed": self.first_seed}
             if self.claim in ALONE:
-                cells = change_alone(*what, known, self.first_seed)
+                cells = change_alone(*what, **more)
                 document = as_document({self.claim: cells})
             else:
                 found = MAPS[self.claim]
-                cells = make_map(*what, known, self.first_seed)
+                cells = make_map(*what, **more)
                 document = as_document({found.experiment: cells}, found.claims)
                 charts = marginals(cells, found.factors, found.claims)
                 mpl.save(charts, self.out / name, self.claim.replace("-", " ").capitalize())
