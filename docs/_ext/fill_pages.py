@@ -1,4 +1,4 @@
-"""Recorded results → the tables in README.md and the pages, written into them.
+"""Recorded results → the tables in both README.md and the pages, written into them.
 
 Pages are also read as plain files, so that tables stand in them, between comments that say what
 they are made of. Sentences repeat no number of a table:
@@ -85,8 +85,9 @@ def _filled(template: str, names: dict[str, Any]) -> str:
 
 
 def pages() -> Iterator[Path]:
-    """README.md and every page."""
+    """README.md, that of results/, and every page."""
     yield ROOT / "README.md"
+    yield ROOT / "results" / "README.md"
     folder = ROOT / "docs"
     yield from (p for p in sorted(folder.rglob("*.md")) if folder / "_build" not in p.parents)
 

@@ -393,16 +393,6 @@ def contest_leads(documents: Sequence[Record], pairs: Sequence[Any]) -> list[Map
     ]
 
 
-def updates(document: Record) -> list[Mapping[str, Any]]:
-    """List how often agents of either kind are updated in a contest."""
-    task, agents = document["settings"]["task"], document["agents"]
-    name = document["experiment"].removeprefix("rivals-")
-    episodes = task["num_contexts"] * task["repeats"]
-    kinds = [agents[name]["learner"] for name in ("epl2rl", "transformer")]
-    ours, theirs = (each["epochs"] * episodes // each["episodes_per_update"] for each in kinds)
-    return [{"task": SHARED.get(name, name), "ours": ours, "theirs": theirs}]
-
-
 def context_of(document: Record) -> str:
     """Say what a context of noisy barcodes is made of."""
     task = document["settings"]["task"]
