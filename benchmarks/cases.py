@@ -122,7 +122,8 @@ def training(case: Case) -> Program:
     settings = case.settings
     learner = settings.make_learner(case.agent)
     state = over_seeds(learner.init, settings.seeds)(jnp.array(settings.seed_range))
-    compiled = compile_timed(over_seeds(learner.train_epoch, settings.seeds), state)
+    epoch = over_seeds(learner.train_epoch, settings.seeds, lanes=settings.learner.lanes)
+    compiled = compile_timed(epoch, state)
     return Program(compiled, (state,), learner.steps_per_epoch * settings.seeds)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from scipy import stats
 
 from fill_pages import read
 from reinstate import cli
@@ -205,6 +206,27 @@ def assert_only_longer(document: Any, preset: str) -> None:
     changed = [line.partition(":")[0] for line in changed]
     assert {*changed} - {*HOW_MUCH, "learner.epochs"} == {"task.scale"}
     assert settings["task"]["scale"] == 11.3
+
+
+def like_algorithms(checks: list[Any]) -> list[Any]:
+    return [row for row in checks if "at exposure 1 is like" in row["claim"]]
+
+
+def test_similarity_has_both_sides_where_seeds_are_not_kept() -> None:
+    """The region became two-sided later: p follows from the recorded mean and interval."""
+    grid = read_json(RESULTS / "multiverse" / "omniglot-bandits.json")["grid"]
+    documents = [recorded(f"{folder}summary.json") for folder in ("", "quick/")]
+    checks = [document["experiments"]["omniglot-bandits"]["checks"] for document in documents]
+    for found in [*checks, *(cell["claims"] for cell in grid)]:
+        rows = like_algorithms(found)
+        assert len(rows) == 3
+        for row in rows:
+            low, high = row["region"]
+            assert high == pytest.approx(0.26364, rel=1e-5) and low == -high
+            error = (row["ci95"][1] - row["value"]) / stats.t.ppf(0.975, row["seeds"] - 1)
+            outside = (abs(row["value"]) - high) / error
+            p = 2 * stats.t.sf(abs(outside), row["seeds"] - 1)
+            assert row["p"] == pytest.approx(p, rel=0.01)
 
 
 @functools.cache

@@ -66,13 +66,13 @@ def install(patch: pytest.MonkeyPatch) -> None:
             learners[key] = make(self, agent)
         return learners[key]
 
-    def meshed(function: Callable[..., Any], *how: Any) -> Any:
+    def meshed(function: Callable[..., Any], *how: Any, **more: Any) -> Any:
         named = _named(function)
         if named is None:
-            return over_mesh(function, *how)
-        key = code(), named, how
+            return over_mesh(function, *how, **more)
+        key = code(), named, how, *more.items()
         if key not in programs:
-            programs[key] = over_mesh(function, *how)
+            programs[key] = over_mesh(function, *how, **more)
         return programs[key]
 
     def played(self: Evaluator, *what: Any) -> Any:

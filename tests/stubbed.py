@@ -85,7 +85,8 @@ class Learner:
     steps_per_epoch, remembers = 12, True
 
     def __init__(self, settings: Any, agent: Any) -> None:
-        self.offset = np.float32(settings.learner.lanes + len(str(agent)) / 8)
+        self.settings = settings.learner
+        self.offset = np.float32(self.settings.lanes + len(str(agent)) / 8)
 
     def init(self) -> None:
         """Be named: `Program` has the act."""
@@ -97,7 +98,7 @@ class Learner:
 class Program:
     """In place of a compiled function of one seed: its stand-in for all seeds at once."""
 
-    def __init__(self, function: Any, num_seeds: int = 1, *where: Any) -> None:
+    def __init__(self, function: Any, num_seeds: int = 1, *where: Any, **how: Any) -> None:
         function = getattr(function, "func", function)  # of a `partial`
         self.act, self.num = ACTS.get(function.__name__, function), num_seeds
         owner = getattr(function, "__self__", None)  # a learner, or what has one

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from reinstate.devices import Division, Spread, over_mesh, over_seeds
+from reinstate.devices import IN_TURN, Division, Spread, over_mesh, over_seeds
 from reinstate.errors import UserError
 from reinstate.learner import A2C, Learner
 
@@ -63,6 +63,26 @@ def check_each_seed_is_as_if_alone(seeds: int, devices: int, where: list[int]) -
         ours, theirs = (jax.random.key_data(k) for k in (found["key"][seed], expected["key"][0]))
         np.testing.assert_array_equal(ours, theirs)
     program(found["key"], numbers)  # what comes out can go in again, as in training
+
+
+def test_with_many_lanes_seeds_take_turns() -> None:
+    """Each computes what it computes beside others; a device with one seed has nothing to map."""
+
+    def loops(seeds: int, lanes: int) -> int:
+        program = over_seeds(walk, seeds, lanes=lanes).lower(keys[:seeds], numbers[:seeds])
+        return program.as_text().count("stablehlo.while")
+
+    keys, numbers = jax.random.split(jax.random.key(7), 5), jnp.arange(5)
+    assert loops(5, IN_TURN) == loops(5, IN_TURN - 1) + 1
+    assert loops(2, IN_TURN) == loops(2, 0)
+    ways: Any = {}, {"lanes": IN_TURN}, {"brief": True}
+    plain, *others = [_without_keys(over_seeds(walk, 5, **how)(keys, numbers)) for how in ways]
+    for other in others:
+        jax.tree.map(np.testing.assert_array_equal, plain, other)
+
+
+def _without_keys(found: dict[str, Any]) -> dict[str, Any]:
+    return found | {"key": jax.random.key_data(found["key"])}
 
 
 def test_an_even_number_is_spread_without_padding() -> None:

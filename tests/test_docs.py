@@ -72,8 +72,6 @@ def blocks_of(page: str) -> list[str]:
 
 @pytest.mark.parametrize("page", [p for p in PAGES if commands_of(p) and not blocks_of(p)])
 def test_commands_parse(page: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    for folder in (".zfunc", ".config/fish/completions"):  # completion scripts are written
-        (tmp_path / folder).mkdir(parents=True)
     for line in commands_of(page):
         parse(line.replace("~", str(tmp_path)))
 

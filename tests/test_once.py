@@ -49,6 +49,7 @@ def test_a_program_is_of_one_method_of_one_learner(monkeypatch: pytest.MonkeyPat
     for method in (one.train_epoch, other.init, lambda seed: seed):
         assert devices.over_mesh(method, 2, division, mesh) is not shared
     assert devices.over_mesh(one.init, 1, division, mesh) is not shared
+    assert devices.over_mesh(one.init, 2, division, mesh, lanes=64) is not shared
     monkeypatch.setattr(learner, "a2c_loss", lambda *_: None)
     assert devices.over_mesh(one.init, 2, division, mesh) is not shared
 
@@ -56,7 +57,7 @@ def test_a_program_is_of_one_method_of_one_learner(monkeypatch: pytest.MonkeyPat
 def test_judging_sees_code_that_was_replaced_since(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
 
-    def over_seeds(one_seed: Any, seeds: int) -> Any:
+    def over_seeds(one_seed: Any, seeds: int, **how: Any) -> Any:
         made.append(one_seed)
         return lambda *_: (jnp.zeros(1), None)
 

@@ -25,10 +25,10 @@ AGENT = re.compile(r"(?<![\w-])(?:ep)?l2rl(?:-[a-z]+)?(?:-\d+)?(?![\w-])")
 def players_and_optima(document: Results) -> list[Record]:
     """List what agents earn, then in the same columns what can be earned at best."""
     played = [*players(document)]
-    none = {"share": None, "more": dict.fromkeys(played[0]["more"], "")}
+    none: Record = {"share": None, "runs": "", "more": dict.fromkeys(played[0]["more"], "")}
     optima = document["optimum"].items()
     values = {name: as_text(v) for name, v in optima if not isinstance(v, (list, bool))}
-    best = [{"player": f"*{n.replace('_', ' ')}*", "rewards": v} | none for n, v in values.items()]
+    best = [{"player": f"*{n.replace('_', ' ')}*", "rewards": v, **none} for n, v in values.items()]
     return played + best
 
 
@@ -158,6 +158,39 @@ def changed_alone(grids: Sequence[Record], claims: Mapping[str, str]) -> list[Re
                     if claim["claim"].startswith(text):
                         row[heading] = f"{claim['value']:.2f}" if cell.learns else "no learning"
     return [{"changed": options, **row} for options, row in rows.items()]
+
+
+def on_map(document: Record, down: str, across: str) -> list[Record]:
+    """Count for how many runs a map's claim holds, by two factors, over the cells that count."""
+    cells = [cell for own in cells_in([document]).values() for cell in own if cell.learns]
+    columns = sorted({cell.options[across] for cell in cells})
+    return [
+        {"level": level}
+        | {
+            f"{across.rpartition('.')[2]} {column}": _held(
+                [c for c in cells if (c.options[down], c.options[across]) == (level, column)]
+            )
+            for column in columns
+        }
+        for level in sorted({cell.options[down] for cell in cells})
+    ]
+
+
+def _held(cells: Sequence[Cell]) -> str:
+    held = [each for cell in cells for row in cell.claims for each in row["holds"]]
+    return f"{sum(held)} of {len(held)}" if held else "–"
+
+
+def on_other_seeds(*documents: Record) -> list[Record]:
+    """Set cells of maps that were run on other seeds against the same cells of the maps."""
+    known = cells_in(documents)
+    return [
+        {"experiment": name, "options": first.options, "runs": (_held([first]), _held([again]))}
+        for name, cells in known.items()
+        for first in cells
+        for again in cells
+        if first.options == again.options and first.seeds[0] > again.seeds[0]
+    ]
 
 
 def by_player(document: Record) -> list[Record]:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from reinstate.agent import AGENTS
-from reinstate.analysis.verdicts import ALPHA, holm
+from reinstate.analysis.verdicts import ALPHA, holm, tolerance
 from reinstate.analysis.verdicts import over_seeds as over_seeds
 from reinstate.analysis.verdicts import with_interval as with_interval
 from reinstate.choices.model import STRATEGIES as STRATEGIES
@@ -109,6 +109,16 @@ def first_exposure(agent: Record) -> str:
     return f"{rewards['mean'][0]:.2f}" if rewards else "–"
 
 
+def simulated(optimum: Record) -> Record:
+    """Return what an ideal player was simulated to earn, where the ceiling is but a bound."""
+    return optimum.get("elimination_simulated") or optimum.get("pooled_simulated") or {}
+
+
+def reachable(optimum: Record) -> float:
+    """Return the most that an agent with a memory is known to be able to earn."""
+    return float(simulated(optimum).get("mean", optimum["with_memory"]))
+
+
 def parts_of(summary: Record, document: Record) -> Record:
     """Return what the overview says of an experiment; the document has the recognising agent."""
     experiment = EXPERIMENTS[document["experiment"]]
@@ -127,6 +137,8 @@ def players(document: Record) -> Iterator[Record]:
     """Yield agents, and of the bandit algorithms those that the paper's Fig. 3 shows."""
     experiment = EXPERIMENTS[document["experiment"]]
     number, rivals = experiment.number, ("gittins", "gittins with memory")
+    optimum = document["optimum"]
+    best = {True: reachable(optimum), False: optimum["without_memory"]}
     found = {name: document["baselines"].get(name) for name in rivals}
     for name, player in {**document["agents"], **found}.items():
         if player:
@@ -135,9 +147,18 @@ def players(document: Record) -> Iterator[Record]:
             yield {
                 "player": f"*{name}*" if name in rivals else name,
                 "rewards": mean if name in rivals else with_interval(player["reward"], number),
-                "share": None if name in rivals else player["share_of_ceiling"],
+                "runs": "" if name in rivals else single_runs(player["reward"], number),
+                "share": None
+                if name in rivals
+                else player["reward"]["mean"] / best[player["remembers"]],
                 "more": {column: f"{score:{number}}" for column, score in columns},
             }
+
+
+def single_runs(reward: Record, number: str) -> str:
+    """Write the range that holds nine in ten single runs."""
+    ends = tolerance(reward["per_seed"])
+    return "" if ends is None else " to ".join(f"{end:{number}}" for end in ends)
 
 
 def milestones(agent: Record) -> Iterator[Record]:
@@ -218,6 +239,7 @@ def _made(document: Record) -> Iterator[Record]:
     """Yield the parts of a file that a command made: all of it, some agents, or each cell."""
     presets = [each for found in document.get("cells", {}).values() for each in found.values()]
     yield from [cell for cells in presets for cell in cells.values()] or [document]
+    yield from document.get("earlier", ())  # what made cells that a later command took over
     agents = document.get("agents", {})
     for agent in agents.values() if isinstance(agents, dict) else ():
         if "recorded" in agent:
@@ -251,6 +273,24 @@ def whole_state(summaries: Sequence[Record]) -> Iterator[Record]:
 def _at_chance(part: Record) -> str:
     shares = [c["value"] for c in part["checks"] if c["claim"].startswith("epl2rl-input is at")]
     return f"{shares[0]:.0%}" if shares else "–"
+
+
+def gradient_noise(document: Record) -> Iterator[Record]:
+    """Yield for each agent what was measured in all seeds, before training and after some."""
+    rows: dict[tuple[str, str, str], dict[int, list[Record]]] = {}
+    for row in document["rows"]:
+        what = row["experiment"], row["agent"], row["choice"].removeprefix("task.")
+        rows.setdefault(what, {}).setdefault(row["epochs"], []).append(row)
+    for (experiment, agent, choice), (first, later) in (
+        (what, found.values()) for what, found in rows.items()
+    ):
+        lanes = [f"{each['lanes']:,.0f}" if each["lanes"] else "not measurable" for each in later]
+        yield {
+            "who": f"{label(agent)}{', ' + choice if choice else ''}",
+            "experiment": experiment,
+            "noise": [f"{np.mean([row['noise'] for row in each]):.3g}" for each in (first, later)],
+            "lanes": ", ".join(lanes),
+        }
 
 
 def compressed(document: Record) -> Iterator[Record]:
@@ -304,9 +344,9 @@ def parts(document: Record) -> str:
     return markdown([*rows.values()])
 
 
-def simulated(optimum: Record) -> str:
-    """Say what was simulated to be reachable, where the ceiling is a bound."""
-    found = optimum.get("elimination_simulated") or optimum.get("pooled_simulated")
+def with_width(optimum: Record) -> str:
+    """Write what was simulated to be reachable, where the ceiling is a bound."""
+    found = simulated(optimum)
     return f"{found['mean']:.3f} ± {found['half_width']:.3f}" if found else ""
 
 
@@ -314,9 +354,7 @@ def contest(documents: Sequence[Record]) -> list[Mapping[str, Any]]:
     """List agents with their size, and what they earn in each contest: of how much is reachable."""
     agents: dict[str, dict[str, Any]] = {}
     for document in documents:
-        # What a memory of the whole epoch can earn: simulated, exact, or at least a bound.
-        optimum = document["optimum"]
-        best = optimum.get("elimination_simulated", {}).get("mean", optimum["with_memory"])
+        best = reachable(document["optimum"])
         settings = recorded_settings(
             EXPERIMENTS[document["experiment"]].world, document["settings"]
         )

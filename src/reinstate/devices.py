@@ -1,4 +1,4 @@
-"""Where work runs: seeds mapped by `vmap`, spread over devices; and the lanes of a seed, if asked.
+"""Where work runs: seeds side by side, spread over devices; and the lanes of a seed, if asked.
 
 One mesh serves both: its first axis has the seeds, its second the lanes of each.
 """
@@ -27,9 +27,12 @@ from reinstate.learner import LANES
 # slower than two, and more cores than four have something to do within an operation.
 CPU_DEVICES = 4
 SEEDS = "seeds"  # the axis of a mesh
+IN_TURN = 64  # lanes of a device from which on a CPU is faster with one seed after the other
 MOST = 1024  # devices of a process: a CPU would try to be any number of them
 VARIABLE = "JAX_NUM_CPU_DEVICES"  # by which a user can choose another number
 FOLDER = "jax_compilation_cache_dir"  # JAX's own setting
+# Compiles in half the time. Random weights keep their bits; training and evaluation do not.
+BRIEFLY = {"xla_backend_optimization_level": 1}
 CACHE = 256 * 2**20  # bytes of compiled programs; one that trains takes a third of a megabyte
 
 
@@ -169,16 +172,20 @@ def _mesh(division: Division, devices: Sequence[jax.Device]) -> Mesh:
 
 
 def over_seeds(
-    function: Callable[..., Any], num_seeds: int, devices: Sequence[jax.Device] | None = None
+    function: Callable[..., Any],
+    num_seeds: int,
+    devices: Sequence[jax.Device] | None = None,
+    **how: Any,
 ) -> Any:
     """Jit a function of one seed for all of them; arguments and results gain a leading axis.
 
     Devices get the same number of seeds each, as few as possible. Where that leaves places empty
     (five seeds, four devices: 2 + 2 + 1), seeds are repeated and the repetitions cut off again.
+    `how` is for `over_mesh`.
     """
     available = jax.local_devices() if devices is None else list(devices)
     division = _division(num_seeds, len(available))
-    return over_mesh(function, num_seeds, division, _mesh(division, available))
+    return over_mesh(function, num_seeds, division, _mesh(division, available), **how)
 
 
 def placed(arrays: Any, num_seeds: int) -> Any:
@@ -190,20 +197,31 @@ def placed(arrays: Any, num_seeds: int) -> Any:
     return jax.device_put(arrays, NamedSharding(_mesh(division, available), spec))
 
 
-def over_mesh(function: Callable[..., Any], num_seeds: int, division: Division, mesh: Mesh) -> Any:
+def over_mesh(
+    function: Callable[..., Any],
+    num_seeds: int,
+    division: Division,
+    mesh: Mesh,
+    *,
+    lanes: int = 0,
+    brief: bool = False,
+) -> Any:
     """Jit a function of one seed for all of them, divided like this.
 
     Where lanes are divided as well, the function sees the mesh's axis of lanes, and its results
-    must be the same on all devices along it.
+    must be the same on all devices along it. `lanes` is how many of a seed it plays. What is
+    `brief`, as drawing weights is, is compiled faster on a CPU.
     """
     places = division.over_seeds * division.per_device
     spec = PartitionSpec(SEEDS)
-    spread = jax.shard_map(
-        jax.vmap(function), mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False
-    )
+    on_cpu = mesh.devices.flat[0].platform == "cpu"
+    in_turn = on_cpu and division.per_device > 1 and lanes // division.over_lanes >= IN_TURN
+    mapped = _in_turn(function) if in_turn else jax.vmap(function)
+    spread = jax.shard_map(mapped, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
+    options: Any = {"compiler_options": BRIEFLY} if brief and on_cpu else {}
     # Wherever arguments lie, the program is the same: resuming compiles what starting did.
     if places == num_seeds and not mesh.is_multi_process:
-        return jax.jit(spread, in_shardings=NamedSharding(mesh, spec))
+        return jax.jit(spread, in_shardings=NamedSharding(mesh, spec), **options)
 
     def padded(*arguments: Any) -> Any:
         repeated = jnp.arange(places) % num_seeds
@@ -212,7 +230,12 @@ def over_mesh(function: Callable[..., Any], num_seeds: int, division: Division, 
 
     # An uneven axis cannot be spread; and of several processes each gets all results.
     everywhere = NamedSharding(mesh, PartitionSpec())
-    return jax.jit(padded, in_shardings=everywhere, out_shardings=everywhere)
+    return jax.jit(padded, in_shardings=everywhere, out_shardings=everywhere, **options)
+
+
+def _in_turn(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Map a function over seeds one after the other: what each works on stays in the cache."""
+    return lambda *arguments: jax.lax.map(lambda each: function(*each), arguments)
 
 
 def _division(num_seeds: int, num_devices: int) -> Division:

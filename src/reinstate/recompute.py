@@ -156,7 +156,7 @@ def outputs(
 
     That backward pass is one GPU kernel, and the gradient of the weights is one matrix product over
     all steps. Differentiating the play takes a dozen kernels per step; on a CPU, which has less use
-    for large operations, it is about as fast.
+    for large operations, it is no faster.
     """
     weight = jnp.concatenate([cell.weight, cell.bias[None]])
     taken = jax.lax.stop_gradient(_Taken(c_ep, states.c, states.h))

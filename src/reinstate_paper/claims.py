@@ -24,6 +24,7 @@ from reinstate_paper.margins import (
     HALF,
     MORE,
     MOST_SEEDS,
+    ON_PAR,
     SIMILAR,
     TELLS,
     WIDELY,
@@ -160,9 +161,16 @@ def ratio(part: Any, whole: Any, of_nothing: float) -> Any:
 
 
 def plays_like(text: str, regret: Any, rival: Any, optimum: Values, **notes: Any) -> Check:
+    """Claim that regret is an algorithm's, but for a margin to either side."""
+    apart = SIMILAR.size * float(optimum["without_memory"] - optimum["chance"])
+    bound = words(SIMILAR, apart, "within ±")
+    return claim(text, np.subtract(regret, rival), Region(-apart, apart), bound, **notes)
+
+
+def on_par(text: str, regret: Any, rival: Any, optimum: Values, **notes: Any) -> Check:
     """Claim that regret is no larger than an algorithm's, but for a margin."""
-    most = SIMILAR.size * float(optimum["without_memory"] - optimum["chance"])
-    bound = words(SIMILAR, most, "at most")
+    most = ON_PAR.size * float(optimum["without_memory"] - optimum["chance"])
+    bound = words(ON_PAR, most, "at most")
     return claim(text, np.subtract(regret, rival), Region(high=most), bound, **notes)
 
 

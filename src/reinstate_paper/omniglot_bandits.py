@@ -17,6 +17,7 @@ from reinstate_paper import barcode_bandits, claims
 from reinstate_paper.margins import FAILS, IN_ALL, MORE
 
 RIVALS = ("gittins", "ucb1", "thompson")  # the paper's
+RANDOM_PLAY = "UCB1 tries each arm once first, which with no more pulls than arms is random play"
 
 QUICK: Settings[OmniglotBandits, DND] = Settings(
     task=OmniglotBandits(),
@@ -89,7 +90,8 @@ def _beside(name: str, regret: OverSeeds, rival: OverSeeds, optimum: Values) -> 
     text = f"epl2rl's regret at exposure 1 is like {name}'s (excess)"
     said = "on the first exposure it performs similarly to Gittins, UCB and Thompson (Fig. 3c)"
     firsts = claims.at(regret, 1), claims.at(rival, 1)
-    found = [claims.plays_like(text, *firsts, optimum, paper=said)]
+    note = RANDOM_PLAY if name == "ucb1" else ""
+    found = [claims.plays_like(text, *firsts, optimum, paper=said, note=note)]
     count = min(np.shape(each["per_seed"])[1] for each in (regret, rival))
     if count > 1:  # of an urn, some meet more exposures
         own, theirs = (
@@ -115,7 +117,7 @@ def _without_recall(
         own, theirs = (np.mean(each["per_seed"], axis=1) for each in (regret, rival))
         text = f"l2rl's regret is no more than {name}'s (excess, all exposures)"
         said = "L2RL compares favourably with Gittins, UCB and Thompson (Fig. 3d)"
-        found.append(claims.plays_like(text, own, theirs, optimum, paper=said))
+        found.append(claims.on_par(text, own, theirs, optimum, paper=said))
     return found
 
 

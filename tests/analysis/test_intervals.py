@@ -15,6 +15,7 @@ from reinstate.analysis.verdicts import (
     exact_rate,
     over_seeds,
     student,
+    tolerance,
     without_nan,
 )
 
@@ -75,6 +76,19 @@ def test_what_is_not_known_stays_unknown() -> None:
         "a": [1.0, None, [None]],
         "b": "c",
     }
+
+
+@pytest.mark.parametrize(("n", "factor"), [(5, 4.291), (10, 2.856), (20, 2.319), (30, 2.145)])
+def test_nine_in_ten_single_runs(n: int, factor: float) -> None:
+    """Exact factors are near Howe's, and 95 ranges in 100 hold that share."""
+    values = 5 + 2 * normal(n, REPETITIONS)
+    ends = tolerance(values)
+    assert ends is not None
+    found = (ends[:, 1] - ends[:, 0]) / 2 / values.std(axis=0, ddof=1)
+    assert found == pytest.approx(factor, rel=0.01)
+    held = np.diff(stats.norm.cdf(ends, 5, 2), axis=-1)
+    assert np.mean(held >= 0.9) == pytest.approx(0.95, abs=2 * NOISE)
+    assert tolerance([1.0]) is None
 
 
 # The evaluation's own error

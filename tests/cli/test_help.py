@@ -27,7 +27,6 @@ def test_help_has_every_verb_on_one_line(command: Command, line: str) -> None:
     assert said.code == 0 and said.err == ""
     for verb, text in VERBS.items():
         assert re.search(rf"^  {verb} +{re.escape(text)}$", said.out, re.MULTILINE)
-    assert "reinstate --tyro-print-completion bash > FILE" in said.out
     assert all(len(row) <= 80 for row in said.out.splitlines())
     assert said.out.startswith("Start with: reinstate watch water-maze\n")
 
@@ -100,13 +99,6 @@ def test_help_shows_the_presets_defaults(command: Command) -> None:
         assert found and int(found[1]) == settings.learner.lanes
 
 
-def test_completion(command: Command) -> None:
-    """A script knows verbs, experiments and flags."""
-    script = command("--tyro-print-completion zsh").out
-    for word in (*VERBS, *EXPERIMENTS, "task.num-arms", "learner.lanes", "skip-bad"):
-        assert word in script
-
-
 def test_list(command: Command) -> None:
     said = command("list")
     assert said.code == 0 and said.err == ""
@@ -149,8 +141,6 @@ def test_list_what_cannot_be_loaded(command: Command, monkeypatch: pytest.Monkey
     assert said.code == 0 and "  chess " in said.out and "No module named" in said.out
     assert "  barcode-bandits " in said.out and "  epl2rl " in said.out
     assert "chess" in command("train --help").out
-    script = command("--tyro-print-completion bash")
-    assert script.code == 0 and "water-maze" in script.out and "no_such_module" not in script.out
     assert_refused(command("train chess"), "of the package no_such_module:CHESS cannot be loaded")
 
 

@@ -23,7 +23,6 @@ from tiny import OPTIONS, contents, trained_run
         ("--verison", "unknown verb '--verison': did you mean --version?"),
         ("rivals", "unknown verb 'rivals': did you mean reinstate reproduce rivals-bandits?"),
         ("tutorial", "unknown verb 'tutorial': did you mean reinstate watch water-maze?"),
-        ("--tyro-print-completion ksh", "SHELL, with one of bash, zsh, fish, tcsh"),
         ("train", "train needs an experiment first: reinstate train … (known: barcode-bandits, "),
         ("evaluate", "evaluate needs RUN first (see reinstate evaluate --help)"),
         ("evaluate a b", "Unrecognized options: b (see reinstate evaluate --help)"),

@@ -1,5 +1,6 @@
 """What claims are made of: numbers per seed, regions, words; and alarms, where theory rules out."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -102,8 +103,25 @@ def test_what_was_not_met_cannot_fall() -> None:
     ],
 )
 def test_three_seeds_that_play_worse_than_an_algorithm(excess: Any, expected: str) -> None:
-    check = claims.plays_like("like Gittins", 4.6 + np.array(excess), [4.6] * 3, OPTIMUM)
-    assert check.region.high == pytest.approx(0.26) and verdict(check) == expected
+    both = 4.6 + np.array(excess), [4.6] * 3
+    check = claims.on_par("no worse than Gittins", *both, OPTIMUM)
+    assert check.region == pytest.approx((-math.inf, 0.26)) and verdict(check) == expected
+
+
+@pytest.mark.parametrize(
+    ("excess", "expected"),
+    [
+        ([0.74, 0.75, 0.76], "contradicted"),
+        ([-0.74, -0.75, -0.76], "contradicted"),  # better is unlike too
+        ([-0.2, -0.75, -1.3], "undecided"),
+        ([-0.02, -0.04, -0.03], "supported"),
+    ],
+)
+def test_three_seeds_that_play_like_an_algorithm(excess: Any, expected: str) -> None:
+    both = 4.6 + np.array(excess), [4.6] * 3
+    check = claims.plays_like("like Gittins", *both, OPTIMUM)
+    assert check.region == pytest.approx((-0.26, 0.26)) and verdict(check) == expected
+    assert check.bound.startswith("within ± 0.260: a tenth of")
 
 
 @pytest.mark.parametrize(

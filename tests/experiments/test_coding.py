@@ -6,13 +6,17 @@ results/two-step/codings.json, with as many participants and sessions as its age
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 from reinstate.choices.fits import fit_choices
 from reinstate.choices.model import Choices, from_arrays, simulate
+from reinstate.files import read_json
+from reinstate.runs.experiment import EXPERIMENTS
 from reinstate.tasks.two_step import EpisodicTwoStep
 from reinstate_paper.two_step import by_coding
 
@@ -61,6 +65,16 @@ def test_the_first_coding_is_that_of_the_choice_model() -> None:
         assert {n: w["mean"] for n, w in own.items()} == pytest.approx(
             {n: group[part][n]["mean"] for n in own}, abs=1e-6
         )
+
+
+def test_the_recorded_control_is_made_again() -> None:
+    file = Path(__file__).parents[2] / "results" / "two-step" / "codings.json"
+    recorded, task = read_json(file), EXPERIMENTS["two-step"].preset("paper").task
+    made: Any = observers(task, len(recorded["seeds"]), 100)
+    structures: list[Any] = [jax.tree.structure(each) for each in (recorded["observers"], made)]
+    assert structures[0] == structures[1]
+    found = jax.tree.leaves(recorded["observers"])  # rounded
+    assert found == pytest.approx(jax.tree.leaves(made), rel=1e-5)
 
 
 def test_values_of_zero_and_one_make_a_model_based_observer_look_model_free() -> None:

@@ -35,7 +35,7 @@ def others(recorded: np.ndarray) -> Iterator[np.ndarray]:
     """
     largest, random = np.abs(recorded).max() or 1.0, np.random.default_rng(0)
     near = random.permutation(np.linspace(-1, 1, len(recorded)))
-    for centre in random.permutation(np.linspace(-3, 3, 60)) * largest:
+    for centre in random.permutation(np.linspace(-3, 3, 180)) * largest:
         for spread in (1e-4, 0.2, 1.0):
             values = centre + spread * largest * near
             for column in np.ndindex(recorded.shape[1:]):

@@ -4,12 +4,13 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from reinstate.errors import UserError
-from reinstate.runs.engines import Job
+from reinstate.files import locked
+from reinstate.runs.engines import Engine, Job, Started
 from reinstate.runs.sweep import plan
 from reinstate_paper.multiverse import cells as running
 from reinstate_paper.multiverse import verb
@@ -31,6 +32,7 @@ from reinstate_paper.multiverse.grids import (
     RATE,
 )
 from reinstate_paper.multiverse.verb import Multiverse
+from tiny import SILENT
 
 CLAIM = "epl2rl-input is at chance (share of seeds)"
 
@@ -138,6 +140,74 @@ def test_a_map_is_made_and_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [chart.of for chart in charts] == ["lanes", "epochs", "optimizer"]
     assert charts[1].series[0].y == [0.0, 0.0]
     assert not math.isnan(cells[0].claims[0]["value"])
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Cell]:
+    """Make the grid of memory-as-input small; return all of its cells."""
+    small: Any = {LANES: (2, 4), EPOCHS: (1, 2)}
+    grid = replace(MAPS["memory-as-input"], factors=small)
+    monkeypatch.setitem(running.MAPS, "memory-as-input", grid)
+    options = [{LANES: m, EPOCHS: n, RATE: 0.02} for m in (2, 4) for n in (1, 2)]
+    return [Cell(each, [3400, 3401, 3402], True, {}, []) for each in options]
+
+
+def test_recorded_cells_are_done_and_give_others_their_rates(
+    tmp_path: Path, recorded: list[Cell]
+) -> None:
+    done: list[Job] = []
+
+    def make(known: list[Cell], first_seed: int | None = None) -> list[Cell]:
+        name, every = "memory-as-input", lambda job: True
+        return make_map(name, done.extend, every, tmp_path, known, first_seed)
+
+    assert make(recorded) == recorded and not done
+    one, missing, *others = recorded
+    assert make([*others, one]) == [one, *others]
+    assert [dict(job.options) for job in done] == [missing.options] * 3
+    done.clear()  # on other seeds they are not done
+    assert make(recorded, 3300) == []
+    assert len(done) == 3 * len(recorded)
+    assert {job.options[RATE] for job in done} == {0.02}
+    assert {job.settings["first_seed"] for job in done} == {3300}
+
+
+def test_a_file_names_what_made_the_cells_that_it_took_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: list[Cell]
+) -> None:
+    file = tmp_path / "memory-as-input.json"
+    made = {"command": "x", "version": "1", "commit": "abc", "jax": "1", "device": "gpu"}
+    file.write_text(json.dumps({**made, **as_document({"barcode-bandits": recorded})}))
+    monkeypatch.setattr(verb, "run", lambda *what: None)
+    monkeypatch.setattr(verb.mpl, "save", lambda *what: None)
+    options = Multiverse(out=tmp_path)
+    for _ in range(2):  # the second time by the same program
+        options.do("y")
+        assert [each["commit"] for each in json.loads(file.read_text())["earlier"]] == ["abc"]
+    assert read_cells(file)["barcode-bandits"] == recorded
+    replace(options, first_seed=9).do("y")
+    assert "earlier" not in json.loads((tmp_path / "memory-as-input-9.json").read_text())
+
+
+def test_runs_are_done_in_a_folder_that_is_held_and_empty(tmp_path: Path) -> None:
+    jobs = plan(replace(MAPS["memory-as-input"].rates(), settings={}))
+    begun: list[str] = []
+
+    class Hands:
+        workers = 1
+
+        def start(self, folder: Path) -> Any:
+            def begin(job: Job, folder: Path) -> Started:
+                begun.append(job.name)
+                job.run(folder).path.mkdir()
+                job.run(folder).evaluation_path.touch()
+                return Started(lambda: True, lambda: None, lambda: None)
+
+            return begin
+
+    with locked(tmp_path / "out"):
+        running.run(jobs, cast(Engine, Hands()), tmp_path / "out", SILENT)
+    assert begun == [job.name for job in jobs]
 
 
 def test_the_command_runs_the_cells_that_are_asked_for(

@@ -1,6 +1,7 @@
 """What is compiled ahead is what would have been compiled; only what is needed is."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ def test_a_program_compiled_ahead_computes_the_same(tmp_path: Path) -> None:
     program = compile_epoch("epl2rl", TINY)
     told: list[int] = []
 
-    def given() -> Any:
+    def given(compile_here: Any) -> Any:
         told.append(1)
         return program
 
@@ -44,8 +45,10 @@ class _Evaluator:
 
     def __init__(self, started: list[str], name: str, gate: threading.Event) -> None:
         self.started, self.name, self.gate = started, name, gate
+        self.entered = threading.Event()
 
     def prepare(self) -> None:
+        self.entered.set()
         self.gate.wait(10)
         self.started.append(f"evaluate {self.name}")
 
@@ -87,10 +90,30 @@ def test_who_stops_does_not_wait(runs: dict[str, Run]) -> None:
     gate = threading.Event()
     evaluators: Any = {name: _Evaluator(started, name, gate) for name in runs}
     every = dict.fromkeys(runs, TINY)
-    with pytest.raises(KeyboardInterrupt), reproduce._in_background() as pool:
+    with pytest.raises(KeyboardInterrupt), reproduce._in_background() as (pool, begin):
         _, prepared = compile_ahead(pool, runs, evaluators, every, SPREAD)
+        begin.set()
+        assert evaluators["epl2rl"].entered.wait(10)
         raise KeyboardInterrupt
     assert not started
     gate.set()
     prepared["epl2rl"].result()
     assert started == ["evaluate epl2rl"]  # the others were cancelled
+
+
+def test_nothing_is_compiled_beside_the_first_program() -> None:
+    """It would delay the first agent's training, and so the first line that a user sees."""
+    done: list[str] = []
+
+    def compile_here() -> str:
+        time.sleep(0.05)
+        done.append("first")
+        return "program"
+
+    with reproduce._in_background() as (pool, begin):
+        later = pool.submit(done.append, "later")
+        assert reproduce._program_of(None, begin, compile_here) == "program"
+        later.result()
+        ready = pool.submit(str, "ready")
+        assert reproduce._program_of(ready, begin, compile_here) == "ready"
+    assert done == ["first", "later"]

@@ -210,9 +210,9 @@ def test_milestones_are_judged_by_the_program_that_judged_the_end(
     run, made = trained_run(tmp_path / "x"), []
     spread = devices.over_seeds
 
-    def counted(function: Any, *rest: Any) -> Any:
+    def counted(function: Any, *rest: Any, **how: Any) -> Any:
         made.append(function.__name__)
-        return spread(function, *rest)
+        return spread(function, *rest, **how)
 
     monkeypatch.setattr(devices, "over_seeds", counted)
     evaluator = Evaluator(replace(BARCODE_BANDITS, milestones=(0.5, 1.0)), "epl2rl", TINY)

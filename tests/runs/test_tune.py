@@ -111,7 +111,7 @@ def test_a_batch_is_each_candidate_alone() -> None:
 def test_a_second_round_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
 
-    def over_seeds(function: Any, num_seeds: int) -> Program:
+    def over_seeds(function: Any, num_seeds: int, **how: Any) -> Program:
         made.append(function.__name__)
         return Program(function, num_seeds)
 

@@ -73,6 +73,21 @@ def student(values: Any) -> Floats | None:
     return np.stack([values.mean(axis=0) - half, values.mean(axis=0) + half], axis=-1)
 
 
+def tolerance(values: Any, share: float = 0.9) -> Floats | None:
+    """Return the range that holds a share of single runs, with 95% confidence; none of one seed.
+
+    For normally distributed runs, x̄ ± k s with Howe's (1969) factor,
+    k = z_((1 + share) / 2) √((n − 1)(1 + 1/n) / χ²), χ² the 5% quantile with n − 1 degrees.
+    """
+    values = np.asarray(values, dtype=float)
+    n = len(values)
+    if n < 2:
+        return None
+    spread = (n - 1) * (1 + 1 / n) / scipy.stats.chi2.ppf(1 - CONFIDENCE, n - 1)
+    half = scipy.stats.norm.ppf((1 + share) / 2) * math.sqrt(spread) * values.std(axis=0, ddof=1)
+    return np.stack([values.mean(axis=0) - half, values.mean(axis=0) + half], axis=-1)
+
+
 def exact_rate(hits: int, seeds: int) -> list[float]:
     """Ends of Clopper and Pearson's interval of a rate, which covers it 95 times in 100 or more."""
     low, high = scipy.stats.binomtest(hits, seeds).proportion_ci(CONFIDENCE, method="exact")

@@ -6,6 +6,7 @@ Help is what people wait for most often, so what it does not need is imported wh
 
 import _thread
 import contextlib
+import gc
 import io
 import json
 import os
@@ -15,7 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
 from reinstate.errors import Stopped, UserError, nearest, one_line, out_of_memory
 
@@ -42,9 +43,8 @@ GROUPS = {  # verbs; each is a class in the module of its name, imported when it
 }
 VERBS = {verb: text for group in GROUPS.values() for verb, text in group.items()}
 CAUGHT = (signal.SIGINT, signal.SIGTERM)
+OBJECTS = 100_000  # made between garbage collections: imports and JAX make many, and keep them
 AGAIN = 0.05  # seconds until a signal that was dropped is sent again
-COMPLETION = "--tyro-print-completion"
-SHELLS = ("bash", "zsh", "fish", "tcsh")
 FIRST = "reinstate watch water-maze"
 BEGINNERS = ("tutorial", "demo", "example", "start", "quickstart")  # words that verbs are taken for
 HELP = f"""\
@@ -62,16 +62,14 @@ Every setting has a default from the experiment's preset (--preset quick or
 paper) and can be changed by name: `reinstate train barcode-bandits --help`
 explains the most useful ones. `reinstate VERB --help` explains a verb, and
 `reinstate --version` prints the version.
-
-Your shell can complete verbs, experiments and options (bash, zsh, fish, tcsh):
-
-  reinstate --tyro-print-completion bash > FILE && source FILE
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
     arguments = [*(sys.argv[1:] if argv is None else argv)]  # `list` is a module here
+    if argv is None:
+        gc.set_threshold(OBJECTS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # notebooks and tests put others in their place
             stream.reconfigure(errors="replace")  # a code page may lack γ or →
@@ -165,14 +163,12 @@ def parse(arguments: list[str]) -> Any:
     """Understand a command line: return the options of the verb that it names, ready to be done.
 
     Only what the line asks for is built: a verb's module is imported, and an experiment's settings
-    become options, once they are named. Completion scripts need all of it.
+    become options, once they are named.
     """
     verb, *rest = arguments or ["--help"]
     if verb in ("-h", "--help", "--help-all", "help"):
         _print_help()
         raise SystemExit(0)
-    if verb == COMPLETION:
-        _complete(" ".join(rest))
     if verb in VERBS:
         from reinstate.cli.parsing import parse_verb
 
@@ -202,16 +198,6 @@ def _version() -> str:
     from importlib.metadata import version
 
     return version("reinstate")
-
-
-def _complete(shell: str) -> NoReturn:
-    """Print a script that completes commands in a shell, and stop."""
-    from reinstate.cli.parsing import completion
-
-    if shell not in SHELLS:
-        raise UserError(f"use reinstate {COMPLETION} SHELL, with one of {', '.join(SHELLS)}")
-    print(completion(shell, {name: _options(name) for name in VERBS}), end="")
-    raise SystemExit(0)
 
 
 def _options(verb: str) -> Any:

@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
 from inspect import getdoc, getsource
-from typing import Annotated, Any, ClassVar, Union
+from typing import Annotated, Any, ClassVar
 
 import tyro
 from tyro.conf import FlagCreatePairsOff, arg
@@ -169,30 +169,6 @@ def _one_line(box: str, prog: str, more: Iterable[str]) -> str:
         needed = re.findall(r"(?m)^ {4}(\S.*)$", whole)
         message = f"{prog.removeprefix('reinstate ')} needs {' and '.join(needed)} first"
     return f"{message} (see {prog} --help)"
-
-
-def completion(shell: str, verbs: dict[str, Any]) -> str:
-    """Write a script that completes verbs, words and options in a shell."""
-    branches = []
-    for verb, kind in verbs.items():
-        if not issubclass(kind, Worded):
-            branches.append(Annotated[kind, tyro.conf.subcommand(verb)])
-            continue
-        chosen = []
-        for word in kind.words():
-            with contextlib.suppress(UserError):  # somebody's package that cannot be loaded
-                options, default = kind.for_word(word, [])
-                chosen.append(Annotated[options, tyro.conf.subcommand(word, default=default)])
-        branches.append(Annotated[_union(chosen), tyro.conf.subcommand(verb)])
-    script = io.StringIO()
-    with contextlib.redirect_stdout(script), contextlib.suppress(SystemExit):
-        tyro.cli(_union(branches), args=["--tyro-print-completion", shell], prog="reinstate")
-    return script.getvalue()
-
-
-def _union(branches: list[Any]) -> Any:
-    """Make a choice between subcommands; tyro wants two or more, but one may be hidden."""
-    return Union[(*branches, Annotated[None, tyro.conf.Suppress])]
 
 
 def peek(arguments: list[str], flag: str, default: str) -> str:

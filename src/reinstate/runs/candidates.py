@@ -100,7 +100,7 @@ class CandidateBatch:
         self.agent, self.settings, self.num_candidates = agent, settings, num_candidates
         self.learner = settings.make_learner(agent)
         self.num = num_candidates * settings.seeds
-        self._init = over_seeds(self.learner.init, self.num)  # compiled once, too
+        self._init = over_seeds(self.learner.init, self.num, brief=True)  # compiled once, too
         self._compiled: Any = None
 
     def start(self, rates: Sequence[Rates]) -> tuple[Rates, TrainState]:
@@ -121,7 +121,9 @@ class CandidateBatch:
     def compile(self, rates: Rates, state: TrainState) -> Any:
         """Compile an epoch of all candidates and seeds, for arguments such as `start` returns."""
         if self._compiled is None:
-            self._compiled = over_seeds(self.train_epoch, self.num).lower(rates, state).compile()
+            lanes = self.settings.learner.lanes
+            program = over_seeds(self.train_epoch, self.num, lanes=lanes)
+            self._compiled = program.lower(rates, state).compile()
         return self._compiled
 
     def train(

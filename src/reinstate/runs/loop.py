@@ -182,7 +182,8 @@ def restore(
     A damaged checkpoint is named and passed over: what was trained since the one before it is
     trained again, and comes out the same.
     """
-    wanted = jax.eval_shape(init)
+    fresh = init()
+    wanted = jax.eval_shape(lambda: fresh)
     for path in reversed(run.checkpoints().values()):
         try:
             state, epoch = load_checkpoint(path, wanted)
@@ -199,7 +200,7 @@ def restore(
         return state, epoch, rows
     if run.metrics_path.exists():
         run.write_metrics([])
-    return init(), 0, []
+    return fresh, 0, []
 
 
 @contextmanager

@@ -1,11 +1,13 @@
 """An experiment from end to end: train its agents, evaluate them, write results and figures."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -107,14 +109,15 @@ def _measure(
     seconds = {"compile": 0.0, "train": 0.0, "evaluate": 0.0}
     agents: dict[str, AgentResults] = {}
     evaluators = {agent: Evaluator(experiment, agent, own[agent]) for agent in runs}
-    with _in_background() as pool:
+    with _in_background() as (pool, begin):
         spread = how.get("spread", devices.SPREAD)
         programs, prepared = compile_ahead(pool, runs, evaluators, own, spread)
         others = pool.submit(_others, experiment, settings)
         for number, (agent, run) in enumerate(runs.items(), 1):
             reporter.part(number, len(runs))
-            program = programs[agent].result if agent in programs else None
+            program = partial(_program_of, programs.get(agent), begin)
             trained = train(agent, own[agent], run, reporter, program=program, **how)
+            begin.set()  # it may have been trained already
             for kind, spent in seconds_of(trained.metrics).items():
                 seconds[kind] += spent
             prepared[agent].result()
@@ -225,13 +228,24 @@ def earlier_results(
 
 
 @contextmanager
-def _in_background() -> Iterator[ThreadPoolExecutor]:
-    """Give a second thread. Nobody who stops waits for what it is compiling."""
-    pool = ThreadPoolExecutor(1, "ahead")
+def _in_background() -> Iterator[tuple[ThreadPoolExecutor, Event]]:
+    """Give a second thread, and what lets it begin. Who stops does not wait for its work."""
+    pool, begin = ThreadPoolExecutor(1, "ahead"), Event()
+    pool.submit(begin.wait)
     try:
-        yield pool
+        yield pool, begin
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+        begin.set()
+
+
+def _program_of(ready: Future[Any] | None, begin: Event, compile_here: Callable[[], Any]) -> Any:
+    """Wait for an agent's program; the first one is compiled here, before all others."""
+    if ready:
+        return ready.result()
+    program = compile_here()
+    begin.set()
+    return program
 
 
 def compile_ahead(
@@ -244,7 +258,8 @@ def compile_ahead(
     """Compile what is needed next while agents train: programs that train, and evaluators.
 
     A compiler keeps one core busy and agents leave one idle while they are compiled: together they
-    use both. The first agent is to be trained at once, so that its program is left to `train`.
+    use both. The first agent is to be trained at once: its program is left to `train`, and the
+    thread begins after that.
     """
     programs, prepared = {}, {}
     waiting = [name for name in runs if runs[name].last_epoch < own[name].learner.epochs]

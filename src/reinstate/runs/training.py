@@ -59,7 +59,7 @@ def train(
     keep_checkpoints: int = KEEP,
     spread: Spread = SPREAD,
     ranks: Alone = ALONE,
-    program: Callable[[], Any] | None = None,
+    program: Callable[[Callable[[], Any]], Any] | None = None,
     start: TrainState | None = None,
 ) -> Trained:
     """Train all seeds of a run to its end, from its last checkpoint if there is one.
@@ -67,8 +67,8 @@ def train(
     A run that another process is training is refused. Without a run, nothing is kept. `track` names
     sinks (`reinstate.runs.sinks`) that show the metrics besides metrics.jsonl. Of checkpoints the
     newest `keep_checkpoints` stay, or all with 0. `spread` chooses devices; `ranks` are the
-    processes that train this together. `program` returns what `compile_epoch` made, where somebody
-    has compiled it ahead. `start` has the weights to begin with, if not fresh ones.
+    processes that train this together. `program` returns what `compile_epoch` made ahead, or calls
+    its argument, which compiles here. `start` has the weights to begin with, if not fresh ones.
     """
     require_sinks(track)
     require_kept(checkpoint_every, keep_checkpoints)
@@ -105,7 +105,7 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
         reporter: Reporter,
         *,
         spread: Spread = SPREAD,
-        program: Callable[[], Any] | None = None,
+        program: Callable[[Callable[[], Any]], Any] | None = None,
         start: TrainState | None = None,
         **how: Any,
     ) -> None:
@@ -127,13 +127,13 @@ class AgentWork(RunWork[TrainState, EpochMetrics]):
     def _over_seeds(self, init: Any) -> Any:
         """Spread what begins training as training will be; each of several processes makes all."""
         if self.mesh.is_multi_process:
-            return over_seeds(init, len(self.seeds))
-        return over_mesh(init, len(self.seeds), self.division, self.mesh)
+            return over_seeds(init, len(self.seeds), brief=True)
+        return over_mesh(init, len(self.seeds), self.division, self.mesh, brief=True)
 
     def compile(self, state: TrainState) -> Callable[[TrainState], tuple[TrainState, EpochMetrics]]:
         shapes = jax.eval_shape(lambda: state)
-        made = self.program or partial(_compiled, self.learner, shapes, self.division, self.mesh)
-        return self.ranks.program(made(), self.mesh)
+        here = partial(_compiled, self.learner, shapes, self.division, self.mesh)
+        return self.ranks.program(self.program(here) if self.program else here(), self.mesh)
 
     def broken(self, metrics: EpochMetrics, new: TrainState, before: TrainState) -> str | None:
         pairs = enumerate(zip(self.seeds, metrics.finite, strict=True))
@@ -181,8 +181,8 @@ def compile_epoch(agent: AgentKind, settings: Settings, spread: Spread = SPREAD)
 
 def _compiled(learner: Learner, shapes: TrainState, division: Division, mesh: Any) -> Any:
     one_seed = partial(learner.train_epoch, over_lanes=division.over_lanes)
-    num_seeds = len(shapes.epoch)
-    return over_mesh(one_seed, num_seeds, division, mesh).lower(shapes).compile()
+    num_seeds, lanes = len(shapes.epoch), learner.settings.lanes
+    return over_mesh(one_seed, num_seeds, division, mesh, lanes=lanes).lower(shapes).compile()
 
 
 def _experiment(run: Run) -> Experiment | None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from reinstate.runs.conclusions import if_solvable, optimum_of
 from reinstate.runs.engines import Engine, Job
 from reinstate.runs.experiment import Experiment, find_experiment
 from reinstate.runs.progress import Reporter
-from reinstate.runs.sweep import Handed, plan
+from reinstate.runs.sweep import Asked, Handed, plan
 from reinstate.settings import Value, recorded_settings, to_dict
 from reinstate_paper.multiverse.grids import ALONE, LANES, MAPS, RATE
 
@@ -37,6 +38,7 @@ def run(jobs: Sequence[Job], engine: Engine, out: Path, reporter: Reporter) -> N
     folder = out.absolute()
     waiting = [job for job in jobs if not job.is_done(folder)]
     if waiting:
+        (folder / "runs").mkdir(parents=True, exist_ok=True)  # inside `out`, which is held
         Handed(waiting, engine, 1, folder, reporter).see_through()
 
 
@@ -152,21 +154,61 @@ def of_seed(value: Any, place: int) -> Any:
 
 
 def make_map(
-    name: str, do: Callable[[list[Job]], None], wanted: Callable[[Job], bool], out: Path
+    name: str,
+    do: Callable[[list[Job]], None],
+    wanted: Callable[[Job], bool],
+    out: Path,
+    known: Sequence[Cell] = (),
+    first_seed: int | None = None,
 ) -> list[Cell]:
-    """Make a map, or the cells of it that are wanted: `do` does jobs that are not done yet."""
-    first = plan(MAPS[name].rates())
-    do(first)
-    rates = chosen_rates(first, out)
-    jobs = [job for each in MAPS[name].cells(rates) for job in plan(each)]
-    do([job for job in jobs if wanted(job)])
-    return cells_of(jobs, out)
+    """Make a map, or the cells of it that are wanted: `do` does jobs that are not done yet.
+
+    `known` cells were recorded: they give lanes their rates, and on the same seeds they are done.
+    """
+    grid = MAPS[name]
+    rates = {cell.options[LANES]: cell.options[RATE] for cell in known}
+    if not rates.keys() >= {*grid.factors[LANES]}:
+        first = plan(grid.rates())
+        do(first)
+        rates |= chosen_rates(first, out)
+    return _fill(grid.cells(rates), do, wanted, out, known, first_seed)
 
 
 def change_alone(
-    experiment: str, do: Callable[[list[Job]], None], wanted: Callable[[Job], bool], out: Path
+    experiment: str,
+    do: Callable[[list[Job]], None],
+    wanted: Callable[[Job], bool],
+    out: Path,
+    known: Sequence[Cell] = (),
+    first_seed: int | None = None,
 ) -> list[Cell]:
     """Change one factor after the other from the paper preset, or only those that are wanted."""
-    jobs = [job for each in ALONE[experiment].cells(experiment) for job in plan(each)]
-    do([job for job in jobs if wanted(job)])
-    return cells_of(jobs, out)
+    return _fill(ALONE[experiment].cells(experiment), do, wanted, out, known, first_seed)
+
+
+def _fill(
+    asked: Iterable[Asked],
+    do: Callable[[list[Job]], None],
+    wanted: Callable[[Job], bool],
+    out: Path,
+    known: Sequence[Cell],
+    first_seed: int | None,
+) -> list[Cell]:
+    """Do the wanted jobs of cells that are not known, and return all cells in the grid's order."""
+    if first_seed is not None:
+        asked = (replace(each, first_seed=first_seed) for each in asked)
+    jobs = [job for each in asked for job in plan(each)]
+    cells = {_choices(each.options): each for each in known if _same_seeds(each, jobs[0])}
+    do([job for job in jobs if wanted(job) and _choices(job.options) not in cells])
+    cells |= {_choices(each.options): each for each in cells_of(jobs, out)}
+    order = dict.fromkeys(_choices(job.options) for job in jobs)
+    return [cells[each] for each in order if each in cells]
+
+
+def _choices(options: Options) -> frozenset[tuple[str, Value]]:
+    return frozenset(options.items())
+
+
+def _same_seeds(cell: Cell, job: Job) -> bool:
+    first, count = job.settings["first_seed"], job.settings["seeds"]
+    return cell.seeds == [*range(first, first + count)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired
 
 from reinstate.analysis.results import CheckRow, Provenance, Summary
 from reinstate.analysis.verdicts import ALPHA, with_verdicts
@@ -44,6 +44,7 @@ class Grids(Provenance):
 
     command: str
     device: str
+    earlier: NotRequired[list[dict[str, Any]]]  # what made cells that were there already
     grid: list[dict[str, Any]]  # each a `Cell`, and its experiment
 
 
@@ -72,6 +73,20 @@ def read_cells(path: Path) -> dict[str, list[Cell]]:
     for cell in read_document(Grids, path)["grid"]:
         found.setdefault(cell["experiment"], []).append(Cell(*(cell[n] for n in Cell._fields)))
     return found
+
+
+def known_cells(path: Path) -> list[Cell]:
+    """Read all cells of a file, or none if there is no file."""
+    return [cell for own in read_cells(path).values() for cell in own] if path.exists() else []
+
+
+def origins(path: Path) -> list[dict[str, Any]]:
+    """Name what made a file, if there is one, and what made the cells that it took over."""
+    if not path.exists():
+        return []
+    document: Any = read_document(Grids, path)
+    made = {name: document[name] for name in ("command", *Provenance.__annotations__, "device")}
+    return [*document.get("earlier", ()), made]
 
 
 class Sentence(NamedTuple):

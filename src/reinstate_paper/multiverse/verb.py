@@ -17,7 +17,7 @@ from reinstate.runs.engines import Engine, Job
 from reinstate.runs.progress import Reporter
 from reinstate.runs.provenance import provenance
 from reinstate_paper.multiverse.cells import Cell, change_alone, make_map, run
-from reinstate_paper.multiverse.findings import as_document, marginals
+from reinstate_paper.multiverse.findings import as_document, known_cells, marginals, origins
 from reinstate_paper.multiverse.grids import ALONE, MAPS
 
 
@@ -32,7 +32,7 @@ class Multiverse(Verb):
     A map tries every combination of its factors at the quick preset. The name of an experiment
     changes each factor by itself from the paper preset: that wants an accelerator. OUT/NAME.json
     has the cells, and of a map OUT/NAME.svg the share of seeds for which the claim holds. The same
-    command again does what is not done.
+    command again does what is not done; a cell that the file has is done.
     """
 
     claim: Annotated[str, shown("NAME")] = "memory-as-input"
@@ -40,6 +40,9 @@ class Multiverse(Verb):
     an experiment of the paper."""
     only: Annotated[tuple[str, ...], shown("NAME=VALUE …", "all")] = ()
     """Only cells with these options, by the last part of their names."""
+    first_seed: int | None = None
+    """First seed of each cell, of none the grid's. With it, files are OUT/NAME-SEED.json and .svg,
+    and learning rates are those of OUT/NAME.json."""
     engine: Annotated[Engine, tyro.conf.arg(name="")] = field(default_factory=Engine)
     out: Path = Path("multiverse")
     """Folder for everything that is written."""
@@ -53,21 +56,25 @@ class Multiverse(Verb):
         def do(jobs: list[Job]) -> None:
             run(jobs, self.engine, self.out, reporter)
 
-        what: Any = (self.claim, do, lambda job: self._asked(job.options), self.out)
+        record = self.out / f"{self.claim}.json"
+        name = self.claim if self.first_seed is None else f"{self.claim}-{self.first_seed}"
+        file = self.out / f"{name}.json"
         with locked(self.out):
+            known = [cell for path in dict.fromkeys((record, file)) for cell in known_cells(path)]
+            what: Any = (self.claim, do, lambda job: self._asked(job.options), self.out)
+            more: Any = {"known": known, "first_seed": self.first_seed}
             if self.claim in ALONE:
-                cells = change_alone(*what)
+                cells = change_alone(*what, **more)
                 document = as_document({self.claim: cells})
             else:
                 found = MAPS[self.claim]
-                cells = make_map(*what)
+                cells = make_map(*what, **more)
                 document = as_document({found.experiment: cells}, found.claims)
                 charts = marginals(cells, found.factors, found.claims)
-                mpl.save(charts, self.out / self.claim, self.claim.replace("-", " ").capitalize())
-            file = self.out / f"{self.claim}.json"
-            write_document(
-                file, {"command": command, **provenance(), "device": devices.describe(), **document}
-            )
+                mpl.save(charts, self.out / name, self.claim.replace("-", " ").capitalize())
+            made: Any = {"command": command, **provenance(), "device": devices.describe()}
+            earlier = [each for each in origins(file) if each != made]
+            write_document(file, {**made, **({"earlier": earlier} if earlier else {}), **document})
         return {"cells": [_row(cell) for cell in cells if self._asked(cell.options)]}
 
     def _require_levels(self) -> None:
