@@ -414,7 +414,9 @@ def noisy(documents: Sequence[Record]) -> list[Mapping[str, Any]]:
             with_interval(over_seeds(shares(each, LEARNED)), ".3f") for each in (agents, trained)
         ]
         rewards = {name: f"{one['reward']['mean']:.2f}" for name, one in agents.items()}
-        found.append({"context": context_of(document), "rewards": rewards, "share": both})
+        right = [f"{agents[name]['retrieval']['mean']:.0%}" for name in ("epl2rl", LEARNED)]
+        row = {"context": context_of(document), "rewards": rewards, "share": both, "right": right}
+        found.append(row)
     return found
 
 
