@@ -27,7 +27,7 @@ from words import markdown, once, repeatable
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"<!-- ([\w-]+)(?:: ([^>]+))? -->\n.*?<!-- /\1 -->", re.DOTALL)
 TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
-NAMES = {**vars(claim_tables), **vars(words), "VERBS": verbs.VERBS, **TABLES.pop("words")}
+NAMES = {**vars(claim_tables), **vars(words), **TABLES.pop("words")}
 PROGRAMS: dict[str, Callable[..., str]] = {
     "paper-claims": claim_tables.paper_claims,
     "recognition-parts": words.parts,

@@ -59,11 +59,6 @@ def repeatable(command: str) -> str:
     return shlex.join(word for word in words if word != "--resume")
 
 
-def in_bytes(size: float) -> str:
-    """Write the size of a program for people."""
-    return f"{size / 1e3:.3g} kB" if size < 1e6 else f"{size / 1e6:.3g} MB"
-
-
 def once(rows: Rows) -> Rows:
     """Leave out a first cell that repeats the one above."""
     first, above, kept = next(iter(rows[0])), "", []
