@@ -16,7 +16,7 @@ from jax import Array
 from reinstate.errors import UserError, require_positive
 from reinstate.memory import DND, Memory, Retrieval
 from reinstate.memory.recognition import Recognition, Recognizer, Recollection
-from reinstate.memory.search import FULL, norm
+from reinstate.memory.search import FULL, distances_to, norm
 
 CUES = Recognition(emptiness=True, sharpening=False)  # the largest cosine, and if there is any
 
@@ -75,11 +75,18 @@ class Lookup(Recognizer):
         self.recency = jnp.zeros((), jnp.float32)
 
     def read(self, memory: Memory, contents: Any, context: Array) -> tuple[Retrieval, Any]:
-        """Find the entries whose keys are nearest to the key of a context."""
-        embedded, query = self._embed(contents.keys), self._embed(context[None]).squeeze(0)
-        asked = contents._replace(keys=embedded, norms=norm(jax.lax.stop_gradient(embedded)))
+        """Find the entries whose keys are nearest to the key of a context.
+
+        Gradients reach the keys of those alone: the search needs none.
+        """
+        plain = jax.lax.stop_gradient(self)
+        embedded, query = plain._embed(contents.keys), plain._embed(context[None]).squeeze(0)
         found: Any
+        asked = contents._replace(keys=embedded, norms=norm(embedded))
         found, after = memory.read(asked, query)
+        chosen, query = self._embed(contents.keys[found.slots]), self._embed(context[None])
+        apart = distances_to(chosen, norm(chosen), query.squeeze(0), "cosine")
+        found = found._replace(distances=jnp.where(found.written > 0, apart, jnp.inf))
         return found, after._replace(keys=contents.keys, norms=contents.norms)
 
     def _embed(self, contexts: Array) -> Array:
