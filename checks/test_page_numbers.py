@@ -100,7 +100,7 @@ def test_every_recorded_file_is_listed_with_what_made_it() -> None:
 
 def test_experiment_1_alone_supports_its_claims_at_the_quick_preset() -> None:
     page = " ".join((ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8").split())
-    assert "“supported” for all three of the paper's claims" in page
+    assert "“supported” for three of the paper's claims" in page
     part = read_json(RESULTS / "quick" / "summary.json")["experiments"]["barcode-bandits"]
     checks = [check for check in part["checks"] if check["paper"]]
     assert len(checks) == 3 and max(holm([check["p"] for check in checks])) <= ALPHA

@@ -151,8 +151,7 @@ def changed_alone(grids: Sequence[Record], claims: Mapping[str, str]) -> list[Re
     rows: dict[str, dict[str, str]] = {}
     for experiment, cells in cells_in(grids).items():
         for cell in cells:
-            options = [f"{n.rpartition('.')[2]} {v}" for n, v in cell.options.items()]
-            row = rows.setdefault(", ".join(options) or "paper preset", dict.fromkeys(claims, ""))
+            row = rows.setdefault(_choices(cell) or "paper preset", dict.fromkeys(claims, ""))
             for heading, (name, text) in known.items():
                 for claim in cell.claims if name == experiment else ():
                     if claim["claim"].startswith(text):
@@ -185,12 +184,16 @@ def on_other_seeds(*documents: Record) -> list[Record]:
     """Set cells of maps that were run on other seeds against the same cells of the maps."""
     known = cells_in(documents)
     return [
-        {"experiment": name, "options": first.options, "runs": (_held([first]), _held([again]))}
+        {"experiment": name, "cell": _choices(first), "runs": (_held([first]), _held([again]))}
         for name, cells in known.items()
         for first in cells
         for again in cells
         if first.options == again.options and first.seeds[0] > again.seeds[0]
     ]
+
+
+def _choices(cell: Cell) -> str:
+    return ", ".join(f"{name.rpartition('.')[2]} {v}" for name, v in cell.options.items())
 
 
 def by_player(document: Record) -> list[Record]:

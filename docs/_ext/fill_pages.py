@@ -1,4 +1,4 @@
-"""Recorded results → the tables in README.md and the pages, written into them.
+"""Recorded results → the tables in both README.md and the pages, written into them.
 
 Pages are also read as plain files, so that tables stand in them, between comments that say what
 they are made of. Sentences repeat no number of a table:
@@ -27,7 +27,7 @@ from words import markdown, once, repeatable
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"<!-- ([\w-]+)(?:: ([^>]+))? -->\n.*?<!-- /\1 -->", re.DOTALL)
 TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
-NAMES = {**vars(claim_tables), **vars(words), "VERBS": verbs.VERBS, **TABLES.pop("words")}
+NAMES = {**vars(claim_tables), **vars(words), **TABLES.pop("words")}
 PROGRAMS: dict[str, Callable[..., str]] = {
     "paper-claims": claim_tables.paper_claims,
     "recognition-parts": words.parts,
@@ -85,8 +85,9 @@ def _filled(template: str, names: dict[str, Any]) -> str:
 
 
 def pages() -> Iterator[Path]:
-    """README.md and every page."""
+    """README.md, that of results/, and every page."""
     yield ROOT / "README.md"
+    yield ROOT / "results" / "README.md"
     folder = ROOT / "docs"
     yield from (p for p in sorted(folder.rglob("*.md")) if folder / "_build" not in p.parents)
 

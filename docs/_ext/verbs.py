@@ -31,7 +31,8 @@ def commands() -> str:
     parts = []
     for verb, said in helps.items():
         own = {o: default for o, default in options[verb].items() if users[o] == [verb]}
-        parts += [f"## {verb}", *_example(said), _list(own)]
+        purpose = VERBS[verb][:1].upper() + VERBS[verb][1:]
+        parts += [f"## {verb}", f"{purpose}.", *_example(said), _list(own)]
     parts.append("## Options that verbs share")
     for verbs in dict.fromkeys(map(tuple, users.values())):
         if len(verbs) > 1:

@@ -59,11 +59,6 @@ def repeatable(command: str) -> str:
     return shlex.join(word for word in words if word != "--resume")
 
 
-def in_bytes(size: float) -> str:
-    """Write the size of a program for people."""
-    return f"{size / 1e3:.3g} kB" if size < 1e6 else f"{size / 1e6:.3g} MB"
-
-
 def once(rows: Rows) -> Rows:
     """Leave out a first cell that repeats the one above."""
     first, above, kept = next(iter(rows[0])), "", []
@@ -391,16 +386,6 @@ def contest_leads(documents: Sequence[Record], pairs: Sequence[Any]) -> list[Map
         {"task": SHARED.get(task, task), "pair": (one, other), "lead": by_seed}
         for task, one, other, by_seed in leads
     ]
-
-
-def updates(document: Record) -> list[Mapping[str, Any]]:
-    """List how often agents of either kind are updated in a contest."""
-    task, agents = document["settings"]["task"], document["agents"]
-    name = document["experiment"].removeprefix("rivals-")
-    episodes = task["num_contexts"] * task["repeats"]
-    kinds = [agents[name]["learner"] for name in ("epl2rl", "transformer")]
-    ours, theirs = (each["epochs"] * episodes // each["episodes_per_update"] for each in kinds)
-    return [{"task": SHARED.get(name, name), "ours": ours, "theirs": theirs}]
 
 
 def context_of(document: Record) -> str:

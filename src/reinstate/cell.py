@@ -41,6 +41,7 @@ class EpisodicLSTMCell(eqx.Module):
     The cell is for one lane (`jax.vmap` for more), and computes in the dtype of its weights.
     """
 
+    # Gates lie side by side in the order i, f, o, c_in, r.
     weight: Array  # (input_size + hidden_size, gates × hidden_size): W_x above W_h
     bias: Array  # (gates × hidden_size,)
     hidden_size: int = eqx.field(static=True)

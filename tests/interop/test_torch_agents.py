@@ -212,8 +212,13 @@ def test_the_page_on_cell_and_memory_runs(tmp_path: Path, monkeypatch: pytest.Mo
     names: dict[str, Any] = {}
     for body in re.findall(r"^```py(?:thon)?\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
         exec(compile(body, "cell-and-memory.md", "exec"), names)
+    assert names["found"].written[:, 0].tolist() == [1] * 4  # the second time, the first came back
+
+
+def test_shipped_weights_play_in_pytorch() -> None:
+    first, again = runpy.run_path(str(ROOT / "examples" / "shipped_agent_torch.py"))["main"]()
     # As in JAX: 3.6 and 7.5, in an order of contexts that is drawn.
-    assert names["first"] < 4.5 and names["again"] > 7
+    assert first < 4.5 and again > 7
 
 
 @pytest.mark.parametrize("kind", [ours.EpisodicLSTMCell, ours.Agent])

@@ -83,6 +83,16 @@ def no_checks(agents: Agents, optimum: Values, baselines: Baselines) -> list[Che
     return []
 
 
+def no_baselines(settings: Settings) -> dict[str, Record]:
+    """Let nobody else play."""
+    return {}
+
+
+def as_shared(agent: str, settings: Settings) -> Settings:
+    """Train an agent with the settings that all share."""
+    return settings
+
+
 def at_exposures(label: str, *path: str) -> Callable[[AgentResults], dict[str, float]]:
     """Make columns for tables: the mean of a score at the first, second and last exposure."""
 
@@ -136,13 +146,13 @@ class Experiment:
     ceiling_without_memory: str = "without_memory"  # and no other agent
     lines: Mapping[str, str] = field(default_factory=dict)  # label in figures → the optimum there
     checks: Callable[[Agents, Values, Baselines], list[Check]] = no_checks
-    baselines: Callable[[Settings], dict[str, Record]] = lambda settings: {}  # other players
+    baselines: Callable[[Settings], dict[str, Record]] = no_baselines  # other players
     scores: Callable[[Any, Record], Scores] = score_exposures  # world, record → scores
     milestones: tuple[float, ...] = ()  # shares of training after which agents are evaluated too
     milestone_scores: Callable[[Scores], dict[str, Any]] = dict  # what is kept of those
     probes: Callable[[Settings], dict[str, Condition]] | None = None  # of its memory
     elsewhere: Callable[[Any], Mapping[str, World]] | None = None  # task → other worlds to meet
-    settings_of: Callable[[str, Settings], Settings] = lambda agent, shared: shared  # its own
+    settings_of: Callable[[str, Settings], Settings] = as_shared  # an agent's own, of the shared
     ranges: Mapping[str, Any] = field(default_factory=dict)  # in which to tune
     about_world: bool = True  # whether runs in its world that name no experiment are of this one
     columns: Callable[[AgentResults], dict[str, float]] = regret_columns  # in tables

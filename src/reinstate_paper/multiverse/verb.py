@@ -57,8 +57,7 @@ class Multiverse(Verb):
             run(jobs, self.engine, self.out, reporter)
 
         record = self.out / f"{self.claim}.json"
-        name = self.claim if self.first_seed is None else f"{self.claim}-{self.first_seed}"
-        file = self.out / f"{name}.json"
+        file = self.out / f"{self._name}.json"
         with locked(self.out):
             known = [cell for path in dict.fromkeys((record, file)) for cell in known_cells(path)]
             what: Any = (self.claim, do, lambda job: self._asked(job.options), self.out)
@@ -71,11 +70,15 @@ class Multiverse(Verb):
                 cells = make_map(*what, **more)
                 document = as_document({found.experiment: cells}, found.claims)
                 charts = marginals(cells, found.factors, found.claims)
-                mpl.save(charts, self.out / name, self.claim.replace("-", " ").capitalize())
+                mpl.save(charts, self.out / self._name, self.claim.replace("-", " ").capitalize())
             made: Any = {"command": command, **provenance(), "device": devices.describe()}
             earlier = [each for each in origins(file) if each != made]
             write_document(file, {**made, **({"earlier": earlier} if earlier else {}), **document})
         return {"cells": [_row(cell) for cell in cells if self._asked(cell.options)]}
+
+    @property
+    def _name(self) -> str:
+        return self.claim if self.first_seed is None else f"{self.claim}-{self.first_seed}"
 
     def _require_levels(self) -> None:
         """Refuse cells that the grid does not have."""
@@ -101,7 +104,7 @@ class Multiverse(Verb):
         rows = [[row["options"], row["counts"], *row["reward"].values()] for row in result["cells"]]
         agents = list(result["cells"][0]["reward"]) if rows else []
         print_table("reward per episode, frozen weights", ["cell", "counts"], agents, rows)
-        say(f"{len(rows)} cells; {self.claim}.json is in {self.out}")
+        say(f"{len(rows)} cells; {self._name}.json is in {self.out}")
 
 
 def _row(cell: Cell) -> dict[str, Any]:
