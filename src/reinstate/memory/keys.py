@@ -51,12 +51,12 @@ class Keys:
 class Lookup(Recognizer):
     """Reads a dictionary by learned keys.
 
-    key(x) = (W (x − m) + b) / |W (x − m) + b|, of stored contexts x_i and of the one shown, x
+    key(x) = (W (x − m) + b) / ‖W (x − m) + b‖, of stored contexts x_i and of the one shown, x
     w_i = softmax_i(β key(x_i) · key(x) − ρ log(1 + age_i)), over the nearest entries
     c_ep = Σ_i w_i c_i
 
     The age of an entry is the number of writes since. m is the middle of the world's bounds, so
-    that keys start out in all directions. Without an embedding, key(x) = (x − m) / |x − m|.
+    that keys start out in all directions. Without an embedding, key(x) = (x − m) / ‖x − m‖.
     """
 
     embedding: eqx.nn.Linear | None
