@@ -62,6 +62,8 @@ def _public(kind: type) -> set[str]:
 
 def _signature(thing: Any) -> str:
     """Write parameters and defaults; annotations, which Pythons write differently, are left out."""
+    if inspect.isfunction(thing):
+        vars(thing).pop("__signature__", None)  # Sphinx leaves one where it documents
     try:
         signature = inspect.signature(thing)
     except ValueError:  # of a class that is written in C

@@ -70,7 +70,8 @@ def test_a_memory_that_the_agent_cannot_read_is_refused_at_once() -> None:
 def test_the_largest_presets_fit_a_laptop(name: str) -> None:
     """They were recorded on an accelerator with twenty times as much."""
     experiment = find_experiment(name)
-    require_room(experiment.preset("paper"), experiment.agents[0], evaluated=True)
+    for settings in experiment.presets.values():
+        require_room(settings, experiment.agents[0], evaluated=True)
 
 
 @pytest.mark.parametrize(
